@@ -1,0 +1,4 @@
+package api
+
+// Server is what handlers work on.
+type Server struct{}
