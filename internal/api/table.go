@@ -1,6 +1,11 @@
 package api
 
-import "github.com/twmb/franz-go/pkg/kmsg"
+import (
+	"cmp"
+	"slices"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
 
 // Class says how the calls of an API share a connection.
 type Class uint8
@@ -22,8 +27,22 @@ const (
 type API struct {
 	Key      kmsg.Key
 	Min, Max int16
-	// Advertised is the lowest version named in ApiVersions, if it is not Min.
-	Advertised int16
-	Class      Class
-	Handle     func(*Server, *Call)
+	// FromZero names 0 as the lowest version in ApiVersions although versions
+	// below Min are refused. Only Produce needs it (KAFKA-18659).
+	FromZero bool
+	Class    Class
+	Handle   func(*Server, *Call)
+}
+
+// Table lists every API that is served, by key. What is not in it is not
+// advertised, and a connection that asks for it is closed.
+func Table() []API {
+	rows := slices.Concat(dataAPIs(), groupAPIs(), adminAPIs())
+	slices.SortFunc(rows, func(a, b API) int { return cmp.Compare(a.Key, b.Key) })
+	return rows
+}
+
+// dataAPIs are the APIs of bootstrap and of the data path.
+func dataAPIs() []API {
+	return []API{}
 }

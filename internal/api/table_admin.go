@@ -1,0 +1,6 @@
+package api
+
+// adminAPIs are the APIs of topics, records and configuration.
+func adminAPIs() []API {
+	return []API{}
+}

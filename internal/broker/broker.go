@@ -1,0 +1,71 @@
+package broker
+
+import (
+	"log/slog"
+
+	"rota/internal/catalog"
+	"rota/internal/coordinator"
+	"rota/internal/storage"
+)
+
+// Config says how a Broker behaves. Fields carry Kafka's broker settings; the
+// zero value of a field means its default.
+type Config struct {
+	// NodeID is the id under which clients know this broker. Default 1.
+	NodeID int32
+	// DisableAutoCreate turns auto.create.topics.enable off.
+	DisableAutoCreate bool
+	// NumPartitions is num.partitions: the partition count of topics that are
+	// created without one. Default 1.
+	NumPartitions int32
+	// FetchMaxBytes is fetch.max.bytes: the largest answer to a Fetch.
+	// Default 55 MiB.
+	FetchMaxBytes int
+	// FetchSessionSlots is max.incremental.fetch.session.cache.slots.
+	// Default 1000; negative: no sessions.
+	FetchSessionSlots int
+	// FetchBudget bounds the bytes of Fetch answers that are held in memory
+	// at one time, over all connections: when it is used up, answers carry
+	// one batch each. Default 64 MiB.
+	FetchBudget int64
+	// Settings holds what the operator set, by Kafka's names (--set).
+	Settings map[string]string
+	// Log receives what an operator must know. Default: discarded.
+	Log *slog.Logger
+}
+
+// Broker maps requests to partitions. Its methods may be called from any
+// goroutine.
+type Broker struct {
+	Store       *storage.Store
+	Catalog     *catalog.Catalog
+	Coordinator *coordinator.Coordinator
+	Config      Config
+}
+
+// New returns a Broker over a store, its catalog and its coordinator.
+func New(c Config, s *storage.Store, cat *catalog.Catalog, co *coordinator.Coordinator) *Broker {
+	return &Broker{Store: s, Catalog: cat, Coordinator: co, Config: c.withDefaults()}
+}
+
+func (c Config) withDefaults() Config {
+	if c.NodeID == 0 {
+		c.NodeID = 1
+	}
+	if c.NumPartitions == 0 {
+		c.NumPartitions = 1
+	}
+	if c.FetchMaxBytes == 0 {
+		c.FetchMaxBytes = 55 << 20
+	}
+	if c.FetchSessionSlots == 0 {
+		c.FetchSessionSlots = 1000
+	}
+	if c.FetchBudget == 0 {
+		c.FetchBudget = 64 << 20
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	return c
+}
