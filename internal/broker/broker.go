@@ -2,6 +2,7 @@ package broker
 
 import (
 	"log/slog"
+	"sync/atomic"
 
 	"rota/internal/catalog"
 	"rota/internal/coordinator"
@@ -28,8 +29,9 @@ type Config struct {
 	// at one time, over all connections: when it is used up, answers carry
 	// one batch each. Default 64 MiB.
 	FetchBudget int64
-	// Settings holds what the operator set, by Kafka's names (--set).
-	Settings map[string]string
+	// Settings holds what the operator set at the start, by Kafka's names
+	// (--set). Default: ParseSettings of nothing.
+	Settings *Settings
 	// Log receives what an operator must know. Default: discarded.
 	Log *slog.Logger
 }
@@ -41,11 +43,18 @@ type Broker struct {
 	Catalog     *catalog.Catalog
 	Coordinator *coordinator.Coordinator
 	Config      Config
+
+	// settings is what holds now; admin is taken by whoever changes topics or
+	// configuration.
+	settings atomic.Pointer[Settings]
+	admin    chan struct{}
 }
 
 // New returns a Broker over a store, its catalog and its coordinator.
 func New(c Config, s *storage.Store, cat *catalog.Catalog, co *coordinator.Coordinator) *Broker {
-	return &Broker{Store: s, Catalog: cat, Coordinator: co, Config: c.withDefaults()}
+	b := &Broker{Store: s, Catalog: cat, Coordinator: co, Config: c.withDefaults(), admin: make(chan struct{}, 1)}
+	b.settings.Store(b.Config.Settings)
+	return b
 }
 
 func (c Config) withDefaults() Config {
@@ -63,6 +72,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.FetchBudget == 0 {
 		c.FetchBudget = 64 << 20
+	}
+	if c.Settings == nil {
+		c.Settings = defaultSettings()
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
