@@ -1,0 +1,49 @@
+# Every target is one line of work; what it needs beyond Go it installs, or says what is missing.
+GO      ?= go
+CC_OK   := $(shell command -v $${CC:-cc} >/dev/null 2>&1 && echo yes)
+RACE    := $(if $(CC_OK),-race,)
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+FUZZTIME ?= 20s
+SOURCES := $(shell find . -name '*.go' -not -path './test/*' -not -path './bench/*' -not -path './tools/*' 2>/dev/null) go.mod go.sum
+
+.PHONY: build test test-go test-clients demo lint interop bench fuzz sim docs clean
+
+build: bin/rota
+bin/rota: $(SOURCES)
+	$(GO) build -trimpath -ldflags "-X main.version=$(VERSION)" -o $@ ./cmd/rota
+
+test: test-go test-clients
+test-go: build
+	@[ -n "$(RACE)" ] || echo "no C compiler found: the tests run without the race detector"
+	$(GO) vet ./... && GOOS=darwin $(GO) vet ./...
+	$(GO) test $(RACE) -tags invariants -timeout 8m ./...
+test-clients: build
+	cd test && ROTA_BIN=$(CURDIR)/bin/rota $(GO) test $(RACE) -timeout 8m ./...
+
+demo: build
+	cd test && $(GO) run ./demo -rota $(CURDIR)/bin/rota
+
+lint: .cache/golangci-lint
+	.cache/golangci-lint run ./...
+	cd test && ../.cache/golangci-lint run -c ../.golangci.yml ./...
+	cd bench && ../.cache/golangci-lint run -c ../.golangci.yml ./...
+.cache/golangci-lint: tools/go.mod tools/go.sum
+	@mkdir -p .cache
+	cd tools && $(GO) build -o ../.cache/golangci-lint github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+
+fuzz:
+	./tools/fuzz.sh $(FUZZTIME)
+
+bench: build
+	cd bench && $(GO) run . -rota $(CURDIR)/bin/rota $(BENCHFLAGS)
+
+docs: build
+	$(GO) run ./internal/docs -write
+
+interop:
+	@echo "interop: the Java, Python, C and JavaScript clients are not set up yet; test/ runs franz-go and sarama"
+sim:
+	@echo "sim: the simulator is not built yet"
+
+clean:
+	rm -rf bin .cache
