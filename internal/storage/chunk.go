@@ -1,0 +1,136 @@
+package storage
+
+import (
+	"sync"
+	"sync/atomic"
+)
+
+// chunkSize is the unit in which the tail takes and recycles memory. It holds
+// two batches of the usual largest size.
+const chunkSize = 2 << 20
+
+// tail is the memory that keeps recent batches of all logs. Batches lie in
+// chunks in about the order in which they were appended, so that settling in
+// that order frees whole chunks.
+type tail struct {
+	limit int64
+	// grown is called, without a lock, when a chunk is taken although more
+	// than half of the limit is in use.
+	grown func()
+
+	over atomic.Bool // used > limit
+
+	mu      sync.Mutex
+	current *chunk
+	free    []*chunk
+	fewest  int   // the fewest free chunks since the last trim
+	used    int64 // bytes of all chunks that are not free
+	pressed chan struct{}
+}
+
+// chunk is a piece of memory that many logs share. It lives until the last
+// reference is released: one for each batch in it that a log still lists, one
+// for each reader that is copying from it, one while it is being filled.
+type chunk struct {
+	owner *tail
+	buf   []byte
+	fill  int // guarded by owner.mu
+	refs  atomic.Int32
+}
+
+func (c *chunk) retain() { c.refs.Add(1) }
+
+func (c *chunk) release() {
+	n := c.refs.Add(-1)
+	if n < 0 {
+		panic("storage: chunk released twice")
+	}
+	if n > 0 {
+		return
+	}
+	c.owner.mu.Lock()
+	c.owner.recycleLocked(c)
+	c.owner.mu.Unlock()
+}
+
+// alloc returns room for n bytes at pos, with one reference for the caller.
+func (t *tail) alloc(n int) (c *chunk, pos int) {
+	t.mu.Lock()
+	grown := false
+	if c = t.current; c == nil || c.fill+n > len(c.buf) {
+		c = t.nextLocked(n)
+		grown = t.used > t.limit/2
+	}
+	pos = c.fill
+	c.fill += n
+	c.refs.Add(1)
+	t.mu.Unlock()
+	if grown {
+		t.grown()
+	}
+	return c, pos
+}
+
+// nextLocked makes a chunk with room for n bytes the current one.
+func (t *tail) nextLocked(n int) *chunk {
+	if old := t.current; old != nil && old.refs.Add(-1) == 0 {
+		t.recycleLocked(old)
+	}
+	var c *chunk
+	if last := len(t.free) - 1; last >= 0 && n <= chunkSize {
+		c, t.free[last] = t.free[last], nil
+		t.free = t.free[:last]
+		t.fewest = min(t.fewest, last)
+	} else {
+		c = &chunk{owner: t, buf: make([]byte, max(n, chunkSize))}
+	}
+	c.fill = 0
+	c.refs.Store(1)
+	t.current = c
+	t.used += int64(len(c.buf))
+	if t.used > t.limit && t.pressed == nil {
+		t.pressed = make(chan struct{})
+		t.over.Store(true)
+	}
+	return c
+}
+
+func (t *tail) recycleLocked(c *chunk) {
+	t.used -= int64(len(c.buf))
+	if len(c.buf) == chunkSize && int64(len(t.free)+1)*chunkSize <= t.limit {
+		t.free = append(t.free, c)
+	}
+	if t.used <= t.limit && t.pressed != nil {
+		close(t.pressed)
+		t.pressed = nil
+		t.over.Store(false)
+	}
+}
+
+// pressure returns a channel that is closed when the tail is within its limit
+// again, nil if it is.
+func (t *tail) pressure() <-chan struct{} {
+	if !t.over.Load() {
+		return nil
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.pressed
+}
+
+// inUse is the number of bytes that batches and half-filled chunks occupy.
+func (t *tail) inUse() int64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.used
+}
+
+// trim gives back the chunks that have not been needed since the last trim.
+func (t *tail) trim() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	keep := len(t.free) - t.fewest
+	clear(t.free[keep:])
+	t.free = t.free[:keep]
+	t.fewest = keep
+}

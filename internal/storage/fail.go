@@ -1,0 +1,145 @@
+package storage
+
+import "time"
+
+// fallBack takes back everything that is not durable after a failed flush:
+// every log returns to its durable end, and only then is anybody told.
+func (s *Store) fallBack(failed []*flight, c *completions) {
+	first := failed[0]
+	s.c.Log.Error("flush failed", "flush", first.Number, "err", first.err)
+
+	s.mu.Lock()
+	s.down = true
+	s.nextFlush = first.Number
+	s.ready[0].pop(s.ready[0].len())
+	s.ready[1].pop(s.ready[1].len())
+	logs := s.logsLocked()
+	s.mu.Unlock()
+
+	for _, l := range logs {
+		l.mu.Lock()
+		l.fallBackLocked(c)
+		l.mu.Unlock()
+	}
+	c.tell()
+	var again []control
+	for _, f := range failed {
+		for i, k := range f.control {
+			if k.insist {
+				again = append(again, k)
+			} else {
+				k.done(f.Frames[i], f.Number, ErrFlushFailed)
+			}
+		}
+	}
+
+	s.mu.Lock()
+	s.control = append(again, s.control...)
+	for _, f := range failed {
+		s.recycleLocked(f)
+	}
+	s.phase = phaseDown
+	s.mu.Unlock()
+	signal(s.wakeFlusher)
+}
+
+// fallBackLocked returns the log to its durable end. Its writer is fenced and
+// appends are refused until the store has a new journal.
+func (l *Log) fallBackLocked(c *completions) {
+	if l.err != nil {
+		return
+	}
+	l.down, l.writer = true, nil
+	n := l.entries.len()
+	for n > 0 && l.entries.at(n-1).base >= l.hw {
+		n--
+	}
+	for i := n; i < l.entries.len(); i++ {
+		l.entries.at(i).chunk.release()
+	}
+	if n < l.entries.len() {
+		l.bytes = l.entries.at(n).at
+	}
+	l.entries.truncate(n)
+	l.sent, l.queued = n, false
+	l.end = l.hw
+	for n := len(l.epochs); n > 0 && l.epochs[n-1].Start >= l.end; n-- {
+		l.epochs = l.epochs[:n-1]
+	}
+	for l.waiters.len() > 0 {
+		if w := l.waiters.at(0); w.end <= l.hw {
+			l.answerFirstLocked(c, nil) // a duplicate of a durable batch
+		} else {
+			l.answerFirstLocked(c, ErrFlushFailed)
+		}
+	}
+}
+
+// Pauses between attempts to reopen the journal.
+const (
+	reopenPause    = 50 * time.Millisecond
+	reopenPauseMax = 5 * time.Second
+)
+
+// reopen brings the store back into service in a new journal, under a new
+// leader epoch. It tries until it succeeds or the store is closed.
+func (s *Store) reopen() {
+	pause := reopenPause
+	for {
+		epoch, err := s.tryReopen()
+		if err == nil {
+			s.resume(epoch)
+			return
+		}
+		s.c.Log.Error("journal cannot be reopened", "err", err, "pause", pause)
+		timer := time.NewTimer(pause)
+		select {
+		case <-timer.C:
+		case <-s.closed:
+			timer.Stop()
+			return
+		}
+		pause = min(2*pause, reopenPauseMax)
+	}
+}
+
+func (s *Store) tryReopen() (epoch int32, err error) {
+	s.mu.Lock()
+	number := s.nextFlush
+	s.counter++
+	epoch = s.counter
+	s.mu.Unlock()
+	if err := s.m.Reopen(number); err != nil {
+		return 0, err
+	}
+	landed := make(chan error, 1)
+	f := Flush{Number: number, Frames: []Frame{{Kind: FrameEpoch, Epoch: epoch}}}
+	s.m.Flush(f, func() {}, func(err error) { landed <- err })
+	if err := <-landed; err != nil {
+		return 0, err
+	}
+	s.mu.Lock()
+	s.nextFlush = number + 1
+	s.mu.Unlock()
+	return epoch, nil
+}
+
+// resume takes appends again.
+func (s *Store) resume(epoch int32) {
+	s.mu.Lock()
+	s.epoch = max(s.epoch, epoch)
+	s.lead = epoch
+	s.down = false
+	s.phase = phaseServing
+	logs := s.logsLocked()
+	s.mu.Unlock()
+	for _, l := range logs {
+		l.mu.Lock()
+		l.down = false
+		if l.epoch < epoch {
+			l.epoch, l.writer = epoch, nil
+		}
+		l.mu.Unlock()
+	}
+	s.c.Log.Info("journal reopened", "epoch", epoch)
+}

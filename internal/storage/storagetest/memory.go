@@ -1,0 +1,245 @@
+// Package storagetest holds media for tests and the suite that every medium
+// passes.
+package storagetest
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"sync"
+
+	"rota/internal/record"
+	"rota/internal/storage"
+)
+
+// Memory is a Medium without files: what it holds lives as long as it does. It
+// may be opened again after Close, as a disk would be.
+type Memory struct {
+	mu        sync.Mutex
+	journal   []storage.Flush
+	trimmed   uint64 // flushes up to this one have gone
+	size      int64  // of the journal
+	tokens    int
+	segments  map[string][]byte
+	manifests map[storage.Partition]*storage.Manifest
+}
+
+var _ storage.Medium = (*Memory)(nil)
+
+// NewMemory returns an empty medium.
+func NewMemory() *Memory {
+	return &Memory{
+		segments:  make(map[string][]byte),
+		manifests: make(map[storage.Partition]*storage.Manifest),
+	}
+}
+
+// Recover hands over every manifest, then every frame.
+func (m *Memory) Recover(ctx context.Context, into storage.Recovery) (storage.Report, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r := storage.Report{LastFlush: m.trimmed}
+	for _, manifest := range m.manifests {
+		if err := into.Manifest(copyManifest(manifest)); err != nil {
+			return r, err
+		}
+	}
+	for _, f := range m.journal {
+		if err := ctx.Err(); err != nil {
+			return r, err
+		}
+		for _, frame := range f.Frames {
+			if err := into.Frame(f.Number, frame); err != nil {
+				return r, err
+			}
+			r.Frames++
+			r.Bytes += int64(len(frame.Batch))
+		}
+		r.LastFlush = f.Number
+	}
+	return r, nil
+}
+
+// Flush keeps a copy of the frames.
+func (m *Memory) Flush(f storage.Flush, written func(), done func(error)) {
+	err := m.put(f)
+	written()
+	done(err)
+}
+
+func (m *Memory) put(f storage.Flush) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if want := m.lastLocked() + 1; f.Number != want {
+		return fmt.Errorf("flush %d where %d was expected", f.Number, want)
+	}
+	kept := storage.Flush{Number: f.Number, Frames: make([]storage.Frame, len(f.Frames))}
+	for i, frame := range f.Frames {
+		frame.Batch = append([]byte(nil), frame.Batch...)
+		kept.Frames[i] = frame
+	}
+	m.journal = append(m.journal, kept)
+	m.size += flushSize(f)
+	return nil
+}
+
+func (m *Memory) lastLocked() uint64 {
+	if n := len(m.journal); n > 0 {
+		return m.journal[n-1].Number
+	}
+	return m.trimmed
+}
+
+func flushSize(f storage.Flush) int64 {
+	size := int64(0)
+	for i := range f.Frames {
+		size += int64(len(f.Frames[i].Batch)) + 64
+	}
+	return size
+}
+
+// InFlight is 1: a flush is done when Flush returns.
+func (m *Memory) InFlight() int { return 1 }
+
+// Reopen forgets every flush from next on.
+func (m *Memory) Reopen(next uint64) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for n := len(m.journal); n > 0 && m.journal[n-1].Number >= next; n-- {
+		m.size -= flushSize(m.journal[n-1])
+		m.journal = m.journal[:n-1]
+	}
+	return nil
+}
+
+// Trim forgets every flush up to n.
+func (m *Memory) Trim(n uint64) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for len(m.journal) > 0 && m.journal[0].Number <= n {
+		m.size -= flushSize(m.journal[0])
+		m.trimmed = m.journal[0].Number
+		m.journal = m.journal[1:]
+	}
+	return nil
+}
+
+// JournalSize counts batches and a little for each frame.
+func (m *Memory) JournalSize() int64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.size
+}
+
+// Free is unbounded.
+func (m *Memory) Free() (int64, error) { return math.MaxInt64, nil }
+
+// Settle makes the round's new state, all of it or nothing.
+func (m *Memory) Settle(moves []storage.Move) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, move := range moves {
+		for _, w := range move.Writes {
+			if have := int64(len(m.segments[w.Token])); w.At > have {
+				return fmt.Errorf("write at %d of segment %s, which has %d bytes", w.At, w.Token, have)
+			}
+			old := m.segments[w.Token]
+			if w.At < int64(len(old)) { // readers may hold the old bytes
+				old = old[:w.At:w.At]
+			}
+			m.segments[w.Token] = append(old, w.Batches...)
+		}
+	}
+	for _, move := range moves {
+		m.manifests[move.Manifest.Partition] = copyManifest(move.Manifest)
+	}
+	for _, move := range moves {
+		for _, s := range move.Drop {
+			delete(m.segments, s.Token)
+		}
+	}
+	return nil
+}
+
+// NewToken counts.
+func (m *Memory) NewToken(p storage.Partition, base int64) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.tokens++
+	return fmt.Sprintf("%x-%d-%d-%d", p.Topic, p.Index, base, m.tokens)
+}
+
+// Read walks the segment from its beginning.
+func (m *Memory) Read(_ storage.Partition, s storage.Segment, offset int64, limit int, dst []byte) ([]byte, error) {
+	data, err := m.segment(s)
+	if err != nil {
+		return dst, err
+	}
+	first := true
+	for batch, err := range record.Batches(data) {
+		if err != nil {
+			return dst, &storage.CorruptError{File: s.Token, Reason: err.Error()}
+		}
+		if record.NextOffset(batch) <= offset {
+			continue
+		}
+		if len(batch) > limit && !first {
+			break
+		}
+		dst = append(dst, batch...)
+		limit -= len(batch)
+		first = false
+	}
+	return dst, nil
+}
+
+// Seek walks the segment from its beginning.
+func (m *Memory) Seek(_ storage.Partition, s storage.Segment, ts int64) (int64, error) {
+	data, err := m.segment(s)
+	if err != nil {
+		return 0, err
+	}
+	for batch, err := range record.Batches(data) {
+		if err != nil {
+			return 0, &storage.CorruptError{File: s.Token, Reason: err.Error()}
+		}
+		if h, err := record.ParseHeader(batch); err == nil && h.MaxTimestamp >= ts {
+			return h.BaseOffset, nil
+		}
+	}
+	return s.End, nil
+}
+
+func (m *Memory) segment(s storage.Segment) ([]byte, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	data, ok := m.segments[s.Token]
+	if !ok || int64(len(data)) < s.Size {
+		return nil, &storage.CorruptError{File: s.Token, Offset: int64(len(data)), Reason: "bytes are missing"}
+	}
+	return data[:s.Size], nil
+}
+
+// Remove forgets the partition.
+func (m *Memory) Remove(p storage.Partition) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if manifest := m.manifests[p]; manifest != nil {
+		for _, s := range manifest.Segments {
+			delete(m.segments, s.Token)
+		}
+	}
+	delete(m.manifests, p)
+	return nil
+}
+
+// Close does nothing: the medium can be opened again.
+func (m *Memory) Close() error { return nil }
+
+func copyManifest(m *storage.Manifest) *storage.Manifest {
+	c := *m
+	c.Segments = append([]storage.Segment(nil), m.Segments...)
+	c.Epochs = append([]storage.EpochStart(nil), m.Epochs...)
+	c.Producers = append([]byte(nil), m.Producers...)
+	return &c
+}
