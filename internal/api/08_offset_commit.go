@@ -49,7 +49,8 @@ func offsetCommit(s *Server, c *Call) {
 		commit.Retention = retention(req.RetentionTimeMillis)
 	}
 	resp := &kmsg.OffsetCommitResponse{Version: c.Version}
-	resp.Topics, commit.Offsets = commitOffsets(s.Broker.Catalog.View(), c.Version, req.Topics)
+	view := s.Broker.Catalog.View()
+	resp.Topics, commit.Offsets = commitOffsets(view, c.Version, req.Topics)
 	if len(commit.Offsets) == 0 {
 		c.Answer.Reply(resp)
 		return
@@ -65,6 +66,23 @@ func offsetCommit(s *Server, c *Call) {
 		}
 		c.Answer.Reply(resp)
 	})
+	if later := s.Broker.Catalog.View(); later != view {
+		forgetLate(s, later, commit.Offsets)
+	}
+}
+
+// forgetLate removes the offsets of topics that were deleted while the commit
+// was on its way: it may have come to its shard behind the tombstones, and
+// would then be found by a topic that is made anew under the same name.
+func forgetLate(s *Server, view *catalog.View, offsets []group.CommitOffset) {
+	for i, o := range offsets {
+		if i > 0 && offsets[i-1].TopicID == o.TopicID {
+			continue
+		}
+		if _, ok := view.TopicByID(o.TopicID); !ok {
+			s.Broker.ForgetLate(o.Topic, o.TopicID)
+		}
+	}
 }
 
 // retention is RetentionTimeMillis as a duration, negative for the broker's.

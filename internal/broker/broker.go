@@ -2,6 +2,7 @@ package broker
 
 import (
 	"log/slog"
+	"sync"
 	"sync/atomic"
 
 	"rota/internal/catalog"
@@ -10,7 +11,7 @@ import (
 )
 
 // Config says how a Broker behaves. Fields carry Kafka's broker settings; the
-// zero value of a field means its default.
+// zero value of a field means what Settings says.
 type Config struct {
 	// NodeID is the id under which clients know this broker. Default 1.
 	NodeID int32
@@ -48,33 +49,48 @@ type Broker struct {
 	// configuration.
 	settings atomic.Pointer[Settings]
 	admin    chan struct{}
+
+	// background is the work that goes on until Close closes stopped.
+	background sync.WaitGroup
+	stopped    chan struct{}
+	stopOnce   sync.Once
 }
 
 // New returns a Broker over a store, its catalog and its coordinator.
 func New(c Config, s *storage.Store, cat *catalog.Catalog, co *coordinator.Coordinator) *Broker {
-	b := &Broker{Store: s, Catalog: cat, Coordinator: co, Config: c.withDefaults(), admin: make(chan struct{}, 1)}
+	b := &Broker{
+		Store: s, Catalog: cat, Coordinator: co, Config: c.withDefaults(),
+		admin: make(chan struct{}, 1), stopped: make(chan struct{}),
+	}
 	b.settings.Store(b.Config.Settings)
 	return b
 }
 
+// withDefaults fills in what was left out from the settings.
 func (c Config) withDefaults() Config {
+	if c.Settings == nil {
+		c.Settings = defaultSettings()
+	}
 	if c.NodeID == 0 {
-		c.NodeID = 1
+		c.NodeID = int32(c.Settings.Int("node.id"))
+	}
+	if !c.Settings.Bool("auto.create.topics.enable") {
+		c.DisableAutoCreate = true
 	}
 	if c.NumPartitions == 0 {
-		c.NumPartitions = 1
+		c.NumPartitions = int32(c.Settings.Int("num.partitions"))
 	}
 	if c.FetchMaxBytes == 0 {
-		c.FetchMaxBytes = 55 << 20
+		c.FetchMaxBytes = int(c.Settings.Int("fetch.max.bytes"))
 	}
 	if c.FetchSessionSlots == 0 {
-		c.FetchSessionSlots = 1000
+		c.FetchSessionSlots = int(c.Settings.Int("max.incremental.fetch.session.cache.slots"))
+		if c.FetchSessionSlots == 0 {
+			c.FetchSessionSlots = -1
+		}
 	}
 	if c.FetchBudget == 0 {
 		c.FetchBudget = 64 << 20
-	}
-	if c.Settings == nil {
-		c.Settings = defaultSettings()
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)

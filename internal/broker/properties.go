@@ -17,6 +17,7 @@ const (
 	Long                   // 64 bits
 	String                 // one word, out of Values if there are any
 	List                   // words separated by commas, out of Values
+	Double
 )
 
 // Property describes one broker setting.

@@ -1,0 +1,32 @@
+package broker
+
+import (
+	"fmt"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+)
+
+// Refusal says why a request is not carried out: a Kafka error and a sentence
+// for whoever asked.
+type Refusal struct {
+	Kafka   *kerr.Error
+	Message string
+}
+
+func (r *Refusal) Error() string { return r.Kafka.Message + ": " + r.Message }
+
+// Unwrap makes errors.Is find the Kafka error.
+func (r *Refusal) Unwrap() error { return r.Kafka }
+
+// Refuse makes a *Refusal; format is a sentence.
+func Refuse(kafka *kerr.Error, format string, args ...any) error {
+	return &Refusal{Kafka: kafka, Message: fmt.Sprintf(format, args...)}
+}
+
+// capital makes a sentence of an error's text.
+func capital(text string) string {
+	r, size := utf8.DecodeRuneInString(text)
+	return string(unicode.ToUpper(r)) + text[size:]
+}
