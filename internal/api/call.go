@@ -24,7 +24,8 @@ type Call struct {
 	Listener Listener
 	// Request is the decoded request. Byte slices in it belong to the
 	// connection's buffer: they are valid until the handler returns, and a
-	// handler that keeps them copies them.
+	// handler that keeps them copies them. The request itself is valid until
+	// the call is answered; its strings are for ever.
 	Request kmsg.Request
 
 	// Answer is set by the connection.
@@ -39,10 +40,33 @@ type Listener struct {
 
 // Answerer takes the outcome of a Call. Package wire implements it.
 type Answerer interface {
-	// Reply sends the response.
+	// Reply sends the response, at the version of the request. It never
+	// blocks. The response belongs to the connection from then on.
 	Reply(kmsg.Response)
 	// NoReply ends the call without a response (Produce with acks=0).
 	NoReply()
-	// Drop closes the connection, as Kafka does for what it cannot answer.
+	// Drop closes the connection, as Kafka does for what it cannot answer,
+	// once the replies to earlier requests have left.
 	Drop(reason error)
+
+	// Run calls f soon, on a goroutine of the connection. It never blocks: it
+	// is how a callback that must not be held up hands its work over.
+	Run(f func())
+	// OnEnd has f called, at most once, if the connection ends or the broker
+	// stops while the call is unanswered: a call that waits for something that
+	// may never come must then be answered, the reply be read or not. f may be
+	// called before OnEnd returns. It must not block.
+	OnEnd(f func())
+}
+
+// Deferred is a response that is put together only when its turn to leave has
+// come, straight into the bytes that leave, so that a reader that is slow, or
+// has many requests open, costs no memory.
+type Deferred interface {
+	kmsg.Response
+	// Estimate is about how many bytes AppendWithin would like to append.
+	Estimate() int
+	// AppendWithin is AppendTo with a bound: it keeps to limit bytes if it
+	// can. A Fetch must give one batch to get a reader past it.
+	AppendWithin(dst []byte, limit int) []byte
 }

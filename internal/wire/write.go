@@ -1,0 +1,167 @@
+package wire
+
+import (
+	"rota/internal/api"
+)
+
+const (
+	// atOnce is how many replies are taken from the queue in one go.
+	atOnce = 64
+	// writeSize is how much a write hands over, so that a slow peer shows
+	// progress in steps; replies are gathered up to it.
+	writeSize = 256 << 10
+	// largestReply bounds one deferred reply.
+	largestReply = 16 << 20
+)
+
+// write is the goroutine that is started when a reply can leave and nobody
+// else is about to take it.
+func (c *conn) write() {
+	defer c.guard()
+	c.flush()
+}
+
+// settle is what the reader does before it blocks: it writes the replies that
+// are ready, in one go, and leaves later ones to whoever answers.
+func (c *conn) settle() {
+	c.mu.Lock()
+	c.handling = false
+	mine := !c.writing && c.queue.head != nil && c.queue.head.outcome != unanswered
+	if mine {
+		c.writing = true
+	}
+	c.mu.Unlock()
+	if mine {
+		c.flush()
+	}
+}
+
+// flush takes replies from the queue and writes them until none is ready.
+// The caller has set c.writing.
+func (c *conn) flush() {
+	out := reply{conn: c, buf: c.srv.buffers.get(minReply)}
+	var list *call
+	defer func() {
+		out.end()
+		c.release(list) // not nil only if a response broke its encoder
+	}()
+	for {
+		c.mu.Lock()
+		list = c.queue.ready(atOnce)
+		if list == nil {
+			c.writing = false
+			c.mu.Unlock()
+			return
+		}
+		c.mu.Unlock()
+
+		err := out.add(list)
+		if err == nil {
+			err = out.send()
+		}
+		c.wrote(list)
+		list = nil
+		if err != nil {
+			c.close(err)
+			return
+		}
+	}
+}
+
+const minReply = 1 << 10
+
+// wrote lets go of the calls and lets the reader go on.
+func (c *conn) wrote(list *call) {
+	n := 0
+	for cl := list; cl != nil; cl = cl.next {
+		n++
+	}
+	c.mu.Lock()
+	c.unwritten -= n
+	c.changed.Signal()
+	c.mu.Unlock()
+	c.release(list)
+}
+
+// reply is bytes on their way out.
+type reply struct {
+	conn *conn
+	buf  *buffer
+	held int64 // of the reply budget, for deferred replies in buf
+}
+
+// add encodes the replies of a list of calls. What grows large is sent on the
+// way. It returns the reason of a call that ends the connection.
+func (o *reply) add(list *call) error {
+	for cl := list; cl != nil; cl = cl.next {
+		switch cl.outcome {
+		case replied:
+			o.encode(cl)
+		case dropped:
+			if err := o.send(); err != nil {
+				return err
+			}
+			return cl.reason
+		case silent, unanswered, broken:
+		}
+		if len(o.buf.b) >= writeSize {
+			if err := o.send(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (o *reply) encode(cl *call) {
+	start := len(o.buf.b)
+	deferred, ok := cl.resp.(api.Deferred)
+	if !ok {
+		o.buf.b = appendReplyHeader(o.buf.b, cl.correlation, cl.resp)
+		o.buf.b = cl.resp.AppendTo(o.buf.b)
+		endReply(o.buf.b, start)
+		return
+	}
+	want := int64(min(deferred.Estimate(), largestReply))
+	granted := o.conn.srv.replies.upTo(want)
+	o.conn.srv.buffers.grow(o.buf, int(granted)+minReply)
+	o.buf.b = appendReplyHeader(o.buf.b, cl.correlation, cl.resp)
+	o.buf.b = deferred.AppendWithin(o.buf.b, int(granted))
+	endReply(o.buf.b, start)
+
+	used := int64(len(o.buf.b) - start)
+	o.held += used
+	if used > granted {
+		o.conn.srv.replies.force(used - granted)
+	} else {
+		o.conn.srv.replies.give(granted - used)
+	}
+}
+
+// send writes what has been gathered.
+func (o *reply) send() error {
+	b := o.buf.b
+	for len(b) > 0 {
+		n, err := o.conn.nc.Write(b[:min(len(b), writeSize)])
+		if err != nil {
+			return err
+		}
+		b = b[n:]
+		o.conn.progress()
+	}
+	o.buf.b = o.buf.b[:0]
+	o.giveBack()
+	return nil
+}
+
+func (o *reply) giveBack() {
+	if o.held > 0 {
+		o.conn.srv.replies.give(o.held)
+		o.held = 0
+	}
+}
+
+func (o *reply) end() {
+	o.giveBack()
+	o.conn.srv.buffers.put(o.buf)
+}
