@@ -62,6 +62,9 @@ func (w *walker) next(p *place) (why string) {
 	case length < minRecord:
 		return errRecordLength
 	case length > w.max()-w.pos():
+		if w.src != nil { // there may be that much, but it may not be inflated
+			w.err = errInflateLimit
+		}
 		return errRecordsEnd
 	}
 	end := w.pos() + length
