@@ -1,6 +1,9 @@
 package group
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 // Now is the present, twice. Deadlines run on Mono, which never jumps;
 // record timestamps and expiry run on Wall, which may.
@@ -22,6 +25,9 @@ type Code int16
 // Effects is what the caller must do after a call: append Batches in order,
 // send each Reply once the batch it names is durable, and publish Events.
 // Events leave with the last batch of their step.
+//
+// The slice of Replies is valid until the next Step, Tick, Loaded or Unload of
+// the same Group; all else is the caller's to keep, and not to change.
 type Effects struct {
 	Batches []Batch
 	Replies []Reply
@@ -93,5 +99,24 @@ type Config struct {
 	MaxMetadata       int           // offset.metadata.max.bytes, 4096 UTF-16 units
 	OffsetsRetention  time.Duration // offsets.retention.minutes, 7 days
 	NewMemberTimeout  time.Duration // 5 min
-	MaxRecordBytes    int           // largest record, 16 MiB
+	MaxRecordBytes    int           // largest record with its batch, 16 MiB
+
+	// CheckInvariants makes every call end with a search for broken invariants,
+	// and a panic that names them. For tests and simulations: it is slow.
+	CheckInvariants bool
+}
+
+// DefaultConfig returns Kafka's defaults, but for the initial delay: 250 ms,
+// because newcomers and tests should not wait for 3 s.
+func DefaultConfig() Config {
+	return Config{
+		MinSessionTimeout: 6 * time.Second,
+		MaxSessionTimeout: 30 * time.Minute,
+		InitialDelay:      250 * time.Millisecond,
+		MaxSize:           math.MaxInt32,
+		MaxMetadata:       4096,
+		OffsetsRetention:  7 * 24 * time.Hour,
+		NewMemberTimeout:  5 * time.Minute,
+		MaxRecordBytes:    16 << 20,
+	}
 }

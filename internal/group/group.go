@@ -1,18 +1,68 @@
 package group
 
-import "time"
-
 // Group is one consumer group, whether or not it exists yet: a Group without
 // any state answers every request as Kafka answers for an unknown group, and
 // Exists says whether there is anything to keep.
-type Group struct{}
+//
+// Requests are kept as they are given: the caller must not change the bytes of
+// a Join's protocols or a Sync's assignments afterwards. What a Group returns
+// must not be changed either. The slice Effects.Replies is valid until the next
+// call; all else that is returned stays as it is.
+type Group struct {
+	id  string
+	cfg *Config
 
-// New returns the group of that id with no state.
-func New(id string, c *Config) *Group { panic("not built") }
+	// What the log remembers. Only apply.go writes it.
+	log logged
+
+	// The classic protocol. Only the transitions write state.
+	state        State
+	since        int64 // of state, Unix time in milliseconds
+	generation   int32
+	skipTo       int32 // the next generation after a load; 0: one more
+	protocolType string
+	protocolName string
+	leader       *member
+
+	members map[string]*member
+	statics map[string]*member // by instance id
+	order   []*member          // in the order in which they joined
+	pending map[string]*pendingJoin
+	// supports counts the members that list a protocol.
+	supports map[string]int
+	// subscribed are the topics that the generation's members subscribe to;
+	// nil while that is not known.
+	subscribed topicSet
+
+	joining joinPhase
+	syncing syncPhase
+
+	leases leases
+	// unreleased are the answers that start a session once they are released.
+	unreleased map[Ticket]*member
+	seq        uint64
+
+	// What the present call was given and is about to return.
+	now Now
+	at  Offset
+	out Effects
+	one [1]Reply // room for the answer of most calls
+}
+
+// New returns the group of that id with no state. The Config is read at every
+// call; the caller may change it between calls.
+func New(id string, c *Config) *Group {
+	return &Group{id: id, cfg: c, joining: joinPhase{by: never}, syncing: syncPhase{by: never}}
+}
 
 // Exists reports whether the group holds any state. The caller may drop a
 // Group that does not exist.
-func (g *Group) Exists() bool { panic("not built") }
+func (g *Group) Exists() bool {
+	if g.state != Empty {
+		return g.state != Dead
+	}
+	return g.log.holdsAny() || len(g.pending) > 0
+}
 
 // Step runs one request that arrived at now and returns its effects. at is the
 // log offset that the next record will get. A request that must wait, such as a
@@ -20,42 +70,60 @@ func (g *Group) Exists() bool { panic("not built") }
 // effects of a later call.
 //
 // Calls must not run now.Mono backwards.
-func (g *Group) Step(now Now, at Offset, t Ticket, req Request) Effects { panic("not built") }
+func (g *Group) Step(now Now, at Offset, t Ticket, req Request) Effects {
+	g.begin(now, at)
+	if g.state == Dead && !isRead(req) {
+		g.reply(t, DependsNothing, Refuse(req, codeCoordinatorNotAvailable))
+		return g.finish()
+	}
+	switch r := req.(type) {
+	case Heartbeat:
+		g.heartbeat(t, &r)
+	case Commit:
+		g.commit(t, &r)
+	case Join:
+		g.join(t, &r)
+	case Sync:
+		g.sync(t, &r)
+	case Leave:
+		g.leave(t, &r)
+	case FetchOffsets:
+		g.fetchOffsets(t, &r)
+	case DeleteOffsets:
+		g.deleteOffsets(t, &r)
+	case Delete:
+		g.delete(t)
+	case Describe:
+		g.describe(t, &r)
+	case ForgetTopic:
+		g.forgetTopic(t, &r)
+	case Expire:
+		g.expire()
+	default:
+		panic("group: unknown request")
+	}
+	return g.finish()
+}
 
-// Tick runs every deadline at or before now, earliest first, and returns their
-// effects. Calling it early or twice does nothing.
-func (g *Group) Tick(now Now, at Offset) Effects { panic("not built") }
-
-// Deadline returns the next time (Now.Mono) at which Tick has work, and false
-// if there is none.
-func (g *Group) Deadline() (time.Duration, bool) { panic("not built") }
-
-// Apply folds one entry of the group log into the group. Step and Tick call it
-// for the entries they emit; recovery calls it for those it reads. The error
-// says that a known record cannot be decoded: the load of the shard fails.
-// Keys are decoded by package schema, which also says to which group they belong.
-func (g *Group) Apply(e Entry) error { panic("not built") }
-
-// Loaded ends a replay: every member gets a full session, a group over its
-// size limit starts a rebalance, and epoch (this shard's leader epoch) sets the
-// generation numbers apart from those of earlier epochs.
-func (g *Group) Loaded(now Now, at Offset, epoch int32) Effects { panic("not built") }
-
-// Released says that the reply with this ticket has been released by the
-// shell: the session of the member it went to starts in full.
-func (g *Group) Released(now Now, t Ticket) { panic("not built") }
-
-// Forgive is called instead of Tick when the shard finds itself late: it
-// restarts every session in full and moves join, sync and pending-id deadlines
-// by late.
-func (g *Group) Forgive(now Now, late time.Duration) { panic("not built") }
-
-// Unload ends the group's life on this shard: every parked request is answered
-// with NOT_COORDINATOR. The Group must not be used after it.
-func (g *Group) Unload(now Now) Effects { panic("not built") }
+// isRead reports whether a request of an unloaded group is answered as one of
+// an unknown group.
+func isRead(req Request) bool {
+	switch req.(type) {
+	case FetchOffsets, DeleteOffsets, Delete, Describe, ForgetTopic, Expire:
+		return true
+	}
+	return false
+}
 
 // Parked lists the tickets of parked requests, in the order of arrival.
-func (g *Group) Parked() []Ticket { panic("not built") }
+func (g *Group) Parked() []Ticket {
+	requests := g.parked()
+	tickets := make([]Ticket, len(requests))
+	for i, p := range requests {
+		tickets[i] = p.ticket
+	}
+	return tickets
+}
 
 // Summary is a group's line in ListGroups.
 type Summary struct {
@@ -66,10 +134,44 @@ type Summary struct {
 }
 
 // Summary describes the group for ListGroups.
-func (g *Group) Summary() Summary { panic("not built") }
+func (g *Group) Summary() Summary {
+	return Summary{ID: g.id, ProtocolType: g.protocolType, State: g.state.String(), GroupType: "classic"}
+}
 
-// MarshalText writes everything the group knows, sorted and readable: what
-// replay tests compare and what a crash report holds. Open requests and
-// deadlines come last, under a line of their own, so that a comparison can
-// leave them out.
-func (g *Group) MarshalText() ([]byte, error) { panic("not built") }
+func (g *Group) begin(now Now, at Offset) {
+	g.now, g.at = now, at
+	g.out = Effects{}
+	g.one[0] = Reply{}
+}
+
+func (g *Group) finish() Effects {
+	if alwaysCheck || g.cfg.CheckInvariants {
+		if err := g.check(); err != nil {
+			panic("group: " + err.Error())
+		}
+	}
+	out := g.out
+	g.out = Effects{}
+	return out
+}
+
+func (g *Group) nextSeq() uint64 {
+	g.seq++
+	return g.seq
+}
+
+// replies is Effects.Replies, on its first use with room for one.
+func (g *Group) replies() []Reply {
+	if g.out.Replies == nil {
+		return g.one[:0]
+	}
+	return g.out.Replies
+}
+
+func (g *Group) reply(t Ticket, after Dependency, body Response) {
+	g.out.Replies = append(g.replies(), Reply{Ticket: t, After: after, Body: body})
+}
+
+func (g *Group) emit(e Event) {
+	g.out.Events = append(g.out.Events, e)
+}

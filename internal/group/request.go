@@ -241,10 +241,3 @@ func (DeletedOffsets) isResponse() {}
 func (Deleted) isResponse()        {}
 func (Described) isResponse()      {}
 func (Forgotten) isResponse()      {}
-
-// Refuse returns the answer that refuses req with code c as a whole, in the
-// form that its API prescribes: what the shell sends while a shard is loading
-// or not led here, and for a group id that is not allowed. A Heartbeat while
-// loading (COORDINATOR_LOAD_IN_PROGRESS) is answered with no error and a Sync
-// with REBALANCE_IN_PROGRESS.
-func Refuse(req Request, c Code) Response { panic("not built") }

@@ -1,0 +1,52 @@
+package group
+
+import "time"
+
+// expire runs a retention pass over the group (KIP-211): it removes offsets
+// that nobody has use for any more, and then the group, if nothing is left.
+func (g *Group) expire() {
+	if !g.Exists() {
+		return
+	}
+	var gone []TopicPartition
+	if keeps, may := g.retention(); may {
+		for _, tp := range sortedPartitions(g.log.committed) {
+			if o := g.log.committed[tp]; g.log.unstable[tp] == 0 && !keeps(tp) && g.expired(&o) {
+				gone = append(gone, tp)
+			}
+		}
+	}
+	if len(gone) > 0 {
+		g.appendTombstones(gone)
+		g.emit(Event{Kind: OffsetsExpired, Generation: g.generation, Cause: CauseRetention, Count: len(gone)})
+	}
+	if g.state == Empty && !g.log.holdsOffsets() && len(g.pending) == 0 {
+		g.bury(CauseRetention)
+	}
+}
+
+// retention reports whether offsets of the group may expire at all, and which
+// may not.
+func (g *Group) retention() (keeps func(TopicPartition) bool, may bool) {
+	switch {
+	case g.state == Empty:
+		return func(TopicPartition) bool { return false }, true
+	case g.state == Stable && g.protocolType == consumerType && g.subscribed != nil:
+		return func(tp TopicPartition) bool { return g.subscribesTo(tp.Topic) }, true
+	}
+	return nil, false
+}
+
+// expired reports whether the time of an offset is over. It counts from its
+// commit, but in a group that once had members from when the last one went: as
+// long as there are members their offsets are in use.
+func (g *Group) expired(o *offset) bool {
+	if o.ExpireTimestamp >= 0 {
+		return g.now.Wall >= o.ExpireTimestamp
+	}
+	start := o.CommitTimestamp
+	if g.state == Empty && g.protocolType != "" && g.since >= 0 {
+		start = g.since
+	}
+	return g.now.Wall-start >= int64(g.cfg.OffsetsRetention/time.Millisecond)
+}

@@ -1,0 +1,51 @@
+package group
+
+// Refuse returns the answer that refuses req with code c as a whole, in the
+// form that its API prescribes: what the shell sends while a shard is loading
+// or not led here, and for a group id that is not allowed. A Heartbeat while
+// loading (COORDINATOR_LOAD_IN_PROGRESS) is answered with no error and a Sync
+// with REBALANCE_IN_PROGRESS. Expire and ForgetTopic come from the shell
+// itself, which is not refused anything: the answer is nil.
+func Refuse(req Request, c Code) Response {
+	switch r := req.(type) {
+	case Join:
+		return Joined{Code: c, Generation: -1, MemberID: echoed(r.MemberID, c)}
+	case Sync:
+		if c == codeCoordinatorLoadInProgress {
+			c = codeRebalanceInProgress
+		}
+		return Synced{Code: c}
+	case Heartbeat:
+		if c == codeCoordinatorLoadInProgress {
+			c = codeNone
+		}
+		return Beat{Code: c}
+	case Leave:
+		return Left{Code: c}
+	case Commit:
+		codes := make([]Code, len(r.Offsets))
+		for i := range codes {
+			codes[i] = c
+		}
+		return Committed{Codes: codes}
+	case FetchOffsets:
+		return FetchedOffsets{Code: c}
+	case DeleteOffsets:
+		return DeletedOffsets{Code: c}
+	case Delete:
+		return Deleted{Code: c}
+	case Describe:
+		return Described{Code: c}
+	}
+	return nil
+}
+
+// echoed is the member id in the answer to a Join that never reached its
+// group: the request's own if the refusal is about the request, else none.
+func echoed(id string, c Code) string {
+	switch c {
+	case codeCoordinatorNotAvailable, codeInvalidGroupID, codeInvalidSessionTimeout:
+		return id
+	}
+	return ""
+}
