@@ -2,7 +2,6 @@ package storage
 
 import (
 	"fmt"
-	"math"
 
 	"rota/internal/record"
 )
@@ -45,11 +44,13 @@ func (w *waiter) answer(start int64, err error) {
 	case w.wrote != nil:
 		w.wrote(err)
 	case err != nil:
-		w.done(Appended{Base: -1, LogAppend: -1, Start: -1, Err: err})
+		w.done(refused(err))
 	default:
 		w.done(Appended{Base: w.base, LogAppend: w.stamp, Start: start, Duplicate: w.dup})
 	}
 }
+
+func refused(err error) Appended { return Appended{Base: -1, LogAppend: -1, Start: -1, Err: err} }
 
 // Append verifies the batch, gives it its offset and sends it on its way.
 // The order of Append calls on one goroutine is the order in the log. batch is
@@ -61,41 +62,108 @@ func (w *waiter) answer(start int64, err error) {
 // A batch whose producer sequence was seen before is not appended: done hears
 // the first one's offset when that one is durable.
 func (l *Log) Append(batch []byte, ack Ack, done func(Appended)) {
-	h, err := record.ParseHeader(batch)
-	if err == nil {
-		err = l.appendClient(batch, &h, ack, done)
-	}
+	a := admission{l: l, conf: l.conf.Load(), now: l.s.c.Now().UnixMilli(), stamp: -1}
+	c, pos, err := a.admit(batch)
 	if err != nil {
-		done(Appended{Base: -1, LogAppend: -1, Start: -1, Err: err})
+		done(refused(err))
+		return
+	}
+	w := waiter{ack: ack, stamp: a.stamp, done: done}
+	l.mu.Lock()
+	push, durable, err := l.appendLocked(&a, c, pos, &w)
+	start := l.start
+	l.mu.Unlock()
+	switch {
+	case err != nil:
+		c.release()
+		done(refused(err))
+	case w.dup:
+		c.release()
+		if durable && ack != NoAck {
+			w.answer(start, nil)
+		}
+	case push:
+		l.s.pushReady(l)
 	}
 }
 
-func (l *Log) appendClient(batch []byte, h *record.Header, ack Ack, done func(Appended)) error {
-	if h.Size() != len(batch) {
-		return fmt.Errorf("%w: bytes follow the batch", record.ErrInvalid)
+// admission is what happens to a client's batch before it gets its offset. It
+// needs no lock.
+type admission struct {
+	l     *Log
+	conf  *LogConfig
+	now   int64 // milliseconds
+	stamp int64 // LogAppendTime or -1
+	h     record.Header
+	size  int
+}
+
+// admit verifies the batch, changes what the topic's configuration wants
+// changed, and copies it into the tail.
+func (a *admission) admit(batch []byte) (c *chunk, pos int, err error) {
+	s := a.l.s
+	switch h, err := record.ParseHeader(batch); {
+	case err != nil:
+		_, err = record.Verify(batch, record.Rules{Client: true}, nil)
+		return nil, 0, err
+	case len(batch) > a.conf.MaxMessageBytes:
+		return nil, 0, ErrTooLarge
+	case h.Attributes.Transactional() || h.Attributes.Control():
+		return nil, 0, ErrTransactional
+	case s.full(a.conf.Internal):
+		return nil, 0, ErrFull
+	default:
+		a.h = h
 	}
-	if len(batch) > l.Config().MaxMessageBytes {
-		return ErrTooLarge
+	var codec *codec
+	if a.h.Attributes.Compression() != record.Uncompressed || a.recompresses() {
+		codec = s.takeCodec()
+		defer s.codecs.Put(codec)
 	}
-	c, pos := l.copyIn(batch)
-	l.mu.Lock()
-	if err := l.refusalLocked(); err != nil {
-		l.mu.Unlock()
-		c.release()
-		return err
+	v, err := record.Verify(batch, record.Rules{Client: true, Keys: a.conf.Compact}, codec.inner())
+	if err != nil {
+		return nil, 0, err
 	}
-	base, push := l.pushLocked(c, pos, len(batch), h)
-	if ack != NoAck {
-		l.waiters.push(waiter{end: l.end, ack: ack, base: base, stamp: -1, done: done})
-		if ack == WrittenAck {
-			l.writtenAcks++
+	if !a.conf.LogAppendTime && !a.timely(&v) {
+		return nil, 0, ErrInvalidTimestamp
+	}
+	if a.recompresses() {
+		if batch, err = codec.recompress(batch, record.Compression(a.conf.Compression)); err != nil {
+			return nil, 0, err
+		}
+		if len(batch) > a.conf.MaxMessageBytes {
+			return nil, 0, ErrTooLarge
 		}
 	}
-	l.mu.Unlock()
-	if push {
-		l.s.pushReady(l)
+	c, pos = a.l.copyIn(batch)
+	a.size = len(batch)
+	a.restamp(c.buf[pos:pos+a.size], &v)
+	return c, pos, nil
+}
+
+func (a *admission) recompresses() bool {
+	return a.conf.Compression >= 0 && record.Compression(a.conf.Compression) != a.h.Attributes.Compression()
+}
+
+// timely reports whether the records' timestamps lie within the topic's
+// bounds (KIP-937). A record without a timestamp does.
+func (a *admission) timely(v *record.Verified) bool {
+	before, after := a.conf.TimestampBefore.Milliseconds(), a.conf.TimestampAfter.Milliseconds()
+	return (before <= 0 || v.MinTimestamp == record.None || a.now-v.MinTimestamp <= before) &&
+		(after <= 0 || v.MaxTimestamp-a.now <= after)
+}
+
+// restamp sets the timestamps that the broker decides on.
+func (a *admission) restamp(b []byte, v *record.Verified) {
+	switch {
+	case a.conf.LogAppendTime:
+		record.SetLogAppendTime(b, a.now)
+		a.stamp, a.h.MaxTimestamp = a.now, a.now
+	case v.MaxTimestamp != v.Header.MaxTimestamp:
+		// Retention and lookups by time go by the header.
+		record.SetMaxTimestamp(b, v.MaxTimestamp)
+		a.h.MaxTimestamp = v.MaxTimestamp
 	}
-	return nil
 }
 
 // copyIn copies the batch into the tail before the log's lock is taken.
@@ -103,6 +171,47 @@ func (l *Log) copyIn(batch []byte) (*chunk, int) {
 	c, pos := l.s.tail.alloc(len(batch))
 	copy(c.buf[pos:], batch)
 	return c, pos
+}
+
+// appendLocked decides on an admitted batch: it becomes an entry, or is a
+// duplicate, or is refused. durable is of a duplicate. The caller keeps its
+// reference to the chunk unless the batch has become an entry.
+func (l *Log) appendLocked(a *admission, c *chunk, pos int, w *waiter) (push, durable bool, err error) {
+	if err := l.refusalLocked(); err != nil {
+		return false, false, err
+	}
+	if a.h.ProducerID >= 0 {
+		q, err := l.producers.check(&a.h, a.now, l.s.c.ProducerExpiry.Milliseconds())
+		if err != nil {
+			return false, false, err
+		}
+		if q != nil {
+			w.dup, w.base, w.end = true, q.base, q.end()
+			if w.stamp >= 0 {
+				w.stamp = q.stamp
+			}
+			if w.end <= l.hw {
+				return false, true, nil
+			}
+			l.waitLocked(w)
+			return false, false, nil
+		}
+		l.producers.add(&a.h, l.end, a.now)
+	}
+	w.base, push = l.pushLocked(c, pos, a.size, &a.h)
+	w.end = l.end
+	l.waitLocked(w)
+	return push, false, nil
+}
+
+func (l *Log) waitLocked(w *waiter) {
+	if w.ack == NoAck {
+		return
+	}
+	l.waiters.push(*w)
+	if w.ack == WrittenAck {
+		l.writtenAcks++
+	}
 }
 
 // refusalLocked is the error that an append gets whatever is in it.
@@ -121,16 +230,14 @@ func (l *Log) refusalLocked() error {
 // pushLocked gives the batch that lies at pos in c its offset and makes it an
 // entry. The caller must hand the log to the store if push is true.
 func (l *Log) pushLocked(c *chunk, pos, size int, h *record.Header) (base int64, push bool) {
-	if size > math.MaxInt32 {
-		panic("storage: batch of more than 2 GiB")
+	e := entry{
+		base: l.end, at: l.bytes, chunk: c, pos: int32(pos), size: int32(size),
+		epoch: l.epoch, count: h.LastOffsetDelta + 1,
 	}
-	e := entry{base: l.end, at: l.bytes, chunk: c, pos: int32(pos), size: int32(size), epoch: l.epoch, count: h.LastOffsetDelta + 1}
 	b := e.batch()
 	record.SetBaseOffset(b, l.end)
 	record.SetLeaderEpoch(b, l.epoch)
-	if n := len(l.epochs); n == 0 || l.epochs[n-1].Epoch < l.epoch {
-		l.epochs = append(l.epochs, EpochStart{Epoch: l.epoch, Start: l.end})
-	}
+	l.beginEpochLocked()
 	l.entries.push(e)
 	l.bytes += int64(size)
 	l.end = e.next()
@@ -139,60 +246,36 @@ func (l *Log) pushLocked(c *chunk, pos, size int, h *record.Header) (base int64,
 	return e.base, push
 }
 
-// Writer returns a handle for the log's only writer, a coordinator shard or
-// the catalog, and fences earlier handles. epoch is a number from NextEpoch;
-// records carry it as their leader epoch.
-func (l *Log) Writer(epoch int32) *Writer {
-	w := &Writer{l: l, epoch: epoch}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if epoch >= l.epoch {
-		l.epoch, l.writer = epoch, w
+// codec is the working memory for compressed batches. A nil one does for
+// those that are not.
+type codec struct {
+	record.Codec
+	buf []byte
+}
+
+func (s *Store) takeCodec() *codec {
+	if c, ok := s.codecs.Get().(*codec); ok {
+		return c
 	}
-	return w
+	return new(codec)
 }
 
-// Writer appends for one shard. It skips producer sequence checks.
-type Writer struct {
-	l     *Log
-	epoch int32
+func (c *codec) inner() *record.Codec {
+	if c == nil {
+		return nil
+	}
+	return &c.Codec
 }
 
-// Append gives the batch its offset and returns that at once. done is called
-// exactly once, in log order, when the batch is durable or has failed, unless
-// Append itself returns an error: then nothing was appended. Errors:
-// ErrTooLarge and ErrFull (refused, the log is as it was), ErrFenced, ErrClosed,
-// a *CorruptError, or one of package record.
-func (w *Writer) Append(batch []byte, done func(error)) (base int64, err error) {
-	l := w.l
-	h, err := record.ParseHeader(batch)
+// recompress returns the batch with another codec, in memory that is valid
+// until the next use of c.
+func (c *codec) recompress(batch []byte, to record.Compression) ([]byte, error) {
+	out, err := record.Recompress(c.buf[:0], batch, to, 0, &c.Codec)
+	if cap(out) <= chunkSize {
+		c.buf = out[:0]
+	}
 	if err != nil {
-		return 0, err
+		return nil, fmt.Errorf("recompress: %w", err)
 	}
-	if h.Size() != len(batch) {
-		return 0, fmt.Errorf("%w: bytes follow the batch", record.ErrInvalid)
-	}
-	if len(batch) > l.Config().MaxMessageBytes {
-		return 0, ErrTooLarge
-	}
-	c, pos := l.copyIn(batch)
-	l.mu.Lock()
-	if err := l.refusalLocked(); err != nil || l.writer != w {
-		l.mu.Unlock()
-		c.release()
-		if err == nil || err == ErrFlushFailed {
-			err = ErrFenced
-		}
-		return 0, err
-	}
-	base, push := l.pushLocked(c, pos, len(batch), &h)
-	l.waiters.push(waiter{end: l.end, wrote: done})
-	l.mu.Unlock()
-	if push {
-		l.s.pushReady(l)
-	}
-	return base, nil
+	return out, nil
 }
-
-// Log is the log behind the handle.
-func (w *Writer) Log() *Log { return w.l }

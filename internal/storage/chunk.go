@@ -18,14 +18,18 @@ type tail struct {
 	// than half of the limit is in use.
 	grown func()
 
-	over atomic.Bool // used > limit
+	used atomic.Int64 // bytes of all chunks that are not free
+	over atomic.Bool  // used > limit
 
 	mu      sync.Mutex
 	current *chunk
 	free    []*chunk
-	fewest  int   // the fewest free chunks since the last trim
-	used    int64 // bytes of all chunks that are not free
+	fewest  int // the fewest free chunks since the last trim
 	pressed chan struct{}
+}
+
+func newTail(limit int64, grown func()) *tail {
+	return &tail{limit: max(limit, 2*chunkSize), grown: grown}
 }
 
 // chunk is a piece of memory that many logs share. It lives until the last
@@ -59,7 +63,7 @@ func (t *tail) alloc(n int) (c *chunk, pos int) {
 	grown := false
 	if c = t.current; c == nil || c.fill+n > len(c.buf) {
 		c = t.nextLocked(n)
-		grown = t.used > t.limit/2
+		grown = t.used.Load() > t.limit/2
 	}
 	pos = c.fill
 	c.fill += n
@@ -87,8 +91,7 @@ func (t *tail) nextLocked(n int) *chunk {
 	c.fill = 0
 	c.refs.Store(1)
 	t.current = c
-	t.used += int64(len(c.buf))
-	if t.used > t.limit && t.pressed == nil {
+	if t.used.Add(int64(len(c.buf))) > t.limit && t.pressed == nil {
 		t.pressed = make(chan struct{})
 		t.over.Store(true)
 	}
@@ -96,11 +99,11 @@ func (t *tail) nextLocked(n int) *chunk {
 }
 
 func (t *tail) recycleLocked(c *chunk) {
-	t.used -= int64(len(c.buf))
+	used := t.used.Add(-int64(len(c.buf)))
 	if len(c.buf) == chunkSize && int64(len(t.free)+1)*chunkSize <= t.limit {
 		t.free = append(t.free, c)
 	}
-	if t.used <= t.limit && t.pressed != nil {
+	if used <= t.limit && t.pressed != nil {
 		close(t.pressed)
 		t.pressed = nil
 		t.over.Store(false)
@@ -116,13 +119,6 @@ func (t *tail) pressure() <-chan struct{} {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.pressed
-}
-
-// inUse is the number of bytes that batches and half-filled chunks occupy.
-func (t *tail) inUse() int64 {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.used
 }
 
 // trim gives back the chunks that have not been needed since the last trim.

@@ -95,6 +95,7 @@ func (s *Store) completeDurable(f *flight, c *completions) {
 	for i := range f.control {
 		f.control[i].done(f.Frames[i], f.Number, nil)
 	}
+	s.addMark(mark{number: f.Number, bytes: int64(f.bytes), small: int64(f.small)})
 	s.mu.Lock()
 	s.recycleLocked(f)
 	s.mu.Unlock()
@@ -102,9 +103,6 @@ func (s *Store) completeDurable(f *flight, c *completions) {
 
 // advanceLocked makes everything below end visible.
 func (l *Log) advanceLocked(end int64, c *completions) {
-	if l.err != nil {
-		return
-	}
 	l.hw = end
 	for l.waiters.len() > 0 && l.waiters.at(0).end <= end {
 		l.answerFirstLocked(c, nil)

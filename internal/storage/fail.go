@@ -1,6 +1,10 @@
 package storage
 
-import "time"
+import (
+	"time"
+
+	"rota/internal/record"
+)
 
 // fallBack takes back everything that is not durable after a failed flush:
 // every log returns to its durable end, and only then is anybody told.
@@ -46,31 +50,44 @@ func (s *Store) fallBack(failed []*flight, c *completions) {
 // fallBackLocked returns the log to its durable end. Its writer is fenced and
 // appends are refused until the store has a new journal.
 func (l *Log) fallBackLocked(c *completions) {
-	if l.err != nil {
-		return
-	}
 	l.down, l.writer = true, nil
 	n := l.entries.len()
 	for n > 0 && l.entries.at(n-1).base >= l.hw {
 		n--
 	}
-	for i := n; i < l.entries.len(); i++ {
-		l.entries.at(i).chunk.release()
-	}
-	if n < l.entries.len() {
-		l.bytes = l.entries.at(n).at
-	}
-	l.entries.truncate(n)
-	l.sent, l.queued = n, false
-	l.end = l.hw
-	for n := len(l.epochs); n > 0 && l.epochs[n-1].Start >= l.end; n-- {
-		l.epochs = l.epochs[:n-1]
-	}
+	l.truncateLocked(n)
 	for l.waiters.len() > 0 {
 		if w := l.waiters.at(0); w.end <= l.hw {
 			l.answerFirstLocked(c, nil) // a duplicate of a durable batch
 		} else {
 			l.answerFirstLocked(c, ErrFlushFailed)
+		}
+	}
+}
+
+// truncateLocked keeps the first n batches of the tail, and makes everything
+// else what it was when the last of them was appended.
+func (l *Log) truncateLocked(n int) {
+	for i := n; i < l.entries.len(); i++ {
+		l.entries.at(i).chunk.release()
+	}
+	if n < l.entries.len() {
+		l.bytes, l.end = l.entries.at(n).at, l.entries.at(n).base
+		l.entries.truncate(n)
+	}
+	l.sent, l.queued = min(l.sent, n), false
+	for n := len(l.epochs); n > 0 && l.epochs[n-1].Start >= l.end; n-- {
+		l.epochs = l.epochs[:n-1]
+	}
+	if len(l.producers) == 0 {
+		return
+	}
+	now := l.s.c.Now().UnixMilli()
+	l.producers = l.settledProducers.clone()
+	for i := range l.entries.all() {
+		e := l.entries.at(i)
+		if h, err := record.ParseHeader(e.batch()); err == nil && h.ProducerID >= 0 {
+			l.producers.add(&h, e.base, now)
 		}
 	}
 }
@@ -118,6 +135,7 @@ func (s *Store) tryReopen() (epoch int32, err error) {
 	if err := <-landed; err != nil {
 		return 0, err
 	}
+	s.addMark(mark{number: number})
 	s.mu.Lock()
 	s.nextFlush = number + 1
 	s.mu.Unlock()

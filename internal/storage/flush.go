@@ -4,7 +4,8 @@ package storage
 // when it lands. Flights are reused.
 type flight struct {
 	Flush
-	bytes   int
+	bytes   int       // with overhead
+	small   int       // of these, in small batches
 	parts   []part    // the logs whose batches it carries, each once
 	control []control // the other frames
 	// writtenAcks says that somebody waits for the frames to be written only.
@@ -53,6 +54,11 @@ func (s *Store) pushReady(l *Log) {
 // submit queues a control frame.
 func (s *Store) submit(c control) {
 	s.mu.Lock()
+	if s.closing {
+		s.mu.Unlock()
+		c.done(c.frame, 0, ErrClosed)
+		return
+	}
 	s.control = append(s.control, c)
 	idle := s.flusherIdle
 	s.flusherIdle = false
@@ -80,6 +86,7 @@ func (s *Store) flushLoop() {
 			<-s.wakeFlusher
 		case turnFlush:
 			if f := s.gather(); f != nil {
+				s.wroteBytes(f.bytes)
 				s.m.Flush(f.Flush, func() { s.written(f) }, func(err error) { s.land(f, err) })
 			}
 		case turnReopen:
@@ -192,7 +199,7 @@ func (l *Log) take(f *flight, limit int) (more, full bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	first := l.sent
-	for ; l.sent < l.entries.len(); l.sent++ {
+	for ; l.err == nil && l.sent < l.entries.len(); l.sent++ {
 		e := l.entries.at(l.sent)
 		size := int(e.size) + frameOverhead
 		if f.bytes > 0 && f.bytes+size > limit {
@@ -202,6 +209,9 @@ func (l *Log) take(f *flight, limit int) (more, full bool) {
 		b := e.batch()
 		e.flush = f.Number
 		f.bytes += size
+		if e.size < smallBatch {
+			f.small += size
+		}
 		f.Frames = append(f.Frames, Frame{Kind: FrameBatch, Partition: l.p, Offset: e.base, Epoch: e.epoch, Batch: b})
 	}
 	l.queued = l.sent < l.entries.len()

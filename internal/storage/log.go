@@ -11,8 +11,15 @@ type Log struct {
 	p    Partition
 	conf atomic.Pointer[LogConfig]
 
-	mu  sync.Mutex
-	err error // answers every call: the log is closed, removed or damaged
+	// removed (the log is on its way out) and hold (the first flush that must
+	// stay in the journal for its sake, 0 if none) are guarded by Store.mu.
+	removed bool
+	hold    uint64
+	tokens  map[int64]string // of the settle loop, see token
+
+	mu      sync.Mutex
+	err     error // answers every call: the log is closed, removed or damaged
+	corrupt bool  // what the medium holds of the log is damaged
 	// down: a flush failed and the journal has not been reopened yet.
 	down bool
 	// closing refuses appends while the store makes the last ones durable.
@@ -23,6 +30,16 @@ type Log struct {
 	hw      int64   // durable end, Kafka's high watermark
 	end     int64   // offset of the next record
 	epochs  []EpochStart
+	// producers is the state at end.
+	producers producers
+
+	// What the manifest has. The slice and the map never change: each round
+	// makes new ones.
+	segments         []Segment
+	settled          int64 // offset after the last record in segments
+	settledStart     int64 // log start offset
+	settledFlush     uint64
+	settledProducers producers // the state at settled
 
 	// entries are the batches in the tail, in order: first those that are
 	// durable, then those in flushes that are under way, then those that wait
@@ -57,7 +74,7 @@ func (e *entry) batch() []byte { return e.chunk.buf[e.pos : e.pos+e.size : e.pos
 func (e *entry) next() int64 { return e.base + int64(e.count) }
 
 func newLog(s *Store, p Partition) *Log {
-	l := &Log{s: s, p: p}
+	l := &Log{s: s, p: p, producers: make(producers)}
 	l.SetConfig(LogConfig{})
 	return l
 }

@@ -54,8 +54,8 @@ type Segment struct {
 	Base int64 // offset of the first record
 	End  int64 // offset after the last record
 	Size int64 // bytes covered by the manifest; what lies behind is void
-	// MaxTimestamp is the largest record timestamp in milliseconds and
-	// MaxTimestampOffset the offset of the record that has it.
+	// MaxTimestamp is the largest record timestamp in milliseconds (-1: none)
+	// and MaxTimestampOffset the base offset of the first batch that has it.
 	MaxTimestamp       int64
 	MaxTimestampOffset int64
 	// Created is the wall clock time in milliseconds of the first append.
@@ -135,6 +135,10 @@ type Report struct {
 //
 // A medium owns nothing it is given: slices passed in are valid until the call
 // returns, or for Flush until done has been called.
+//
+// A medium that finds out later that what it has called durable is not (a sync
+// that runs behind the acknowledgements and fails) also has the method
+// Failed() <-chan error: one error on it ends the service of the store.
 type Medium interface {
 	// Recover reads everything durable. It is called once, first. It fails
 	// with a *CorruptError if the journal is damaged anywhere but in its torn
@@ -154,17 +158,21 @@ type Medium interface {
 	// has number next.
 	Reopen(next uint64) error
 	// Trim says that all flushes up to and including n are covered by
-	// manifests: their bytes may go.
+	// manifests: their bytes may go. The largest number that FrameEpoch frames
+	// took stays: Recover hands it over as such a frame.
 	Trim(n uint64) error
-	// JournalSize is the number of bytes that a restart would have to read.
+	// JournalSize is the number of bytes that a restart would have to read. It
+	// may be called from any goroutine.
 	JournalSize() int64
 	// Free is the space left for new bytes, in bytes; math.MaxInt64 if the
-	// medium knows no bound.
+	// medium knows no bound. It may be called from any goroutine.
 	Free() (int64, error)
 
 	// Settle writes a round of moves: all segment bytes first, made durable
 	// together, then the manifests, made durable together, then the drops.
-	// An error leaves every partition at its old or its new manifest.
+	// An error leaves every partition at its old or its new manifest; a later
+	// round then writes the same bytes at the same positions again, under the
+	// same tokens, perhaps more.
 	Settle(moves []Move) error
 	// NewToken names the bytes of a new segment of p that starts at base.
 	NewToken(p Partition, base int64) string
@@ -175,7 +183,8 @@ type Medium interface {
 	// Seek returns the offset of the first batch in s that may hold a record
 	// with timestamp ts or later, or s.End if there is none.
 	Seek(p Partition, s Segment, ts int64) (int64, error)
-	// Remove deletes a partition: its manifest first, then its segments.
+	// Remove deletes a partition: its manifest first, then its segments. It is
+	// no error if there is none.
 	Remove(p Partition) error
 
 	// Close releases the medium after the last call has returned.

@@ -1,6 +1,10 @@
 package storage
 
-import "sort"
+import (
+	"sort"
+
+	"rota/internal/record"
+)
 
 // Aborted names an aborted transaction for a read_committed reader.
 type Aborted struct{ ProducerID, FirstOffset int64 }
@@ -27,23 +31,70 @@ type ReadInfo struct {
 // ErrOffsetOutOfRange.
 func (l *Log) Read(dst []byte, offset int64, o ReadOptions) ([]byte, ReadInfo, error) {
 	l.mu.Lock()
-	info := ReadInfo{Bounds: l.boundsLocked()}
-	err := l.err
+	info, err := ReadInfo{Bounds: l.boundsLocked()}, l.err
+	visible := l.visibleLocked(o.Committed)
+	seg, settled := l.segmentLocked(offset)
 	l.mu.Unlock()
 	switch {
 	case err != nil:
 		return dst, info, err
 	case offset < info.Start || offset > info.End:
 		return dst, info, ErrOffsetOutOfRange
-	}
-	visible := info.HighWatermark
-	if o.Committed {
-		visible = info.LastStable
-	}
-	if offset >= visible {
+	case offset >= visible:
 		return dst, info, nil
+	case settled:
+		dst, err := l.readSegment(dst, seg, offset, visible, o)
+		if err != nil && l.Bounds().Start > offset { // retention deleted it meanwhile
+			err = ErrOffsetOutOfRange
+		}
+		return dst, info, err
 	}
-	return l.readTail(dst, offset, visible, o), info, nil
+	got := l.readTail(dst, offset, visible, o)
+	if len(got) == len(dst) {
+		// Settled since the look above, or larger than MaxBytes.
+		l.mu.Lock()
+		seg, settled = l.segmentLocked(offset)
+		l.mu.Unlock()
+		if settled {
+			got, err = l.readSegment(dst, seg, offset, visible, o)
+		}
+	}
+	return got, info, err
+}
+
+// segmentLocked is the segment with the batch that contains offset, and false
+// if there is none.
+func (l *Log) segmentLocked(offset int64) (Segment, bool) {
+	if offset >= l.settled {
+		return Segment{}, false
+	}
+	i := sort.Search(len(l.segments), func(i int) bool { return l.segments[i].End > offset })
+	if i == len(l.segments) {
+		return Segment{}, false
+	}
+	return l.segments[i], true
+}
+
+// readSegment reads from one segment, up to the visible end.
+func (l *Log) readSegment(dst []byte, seg Segment, offset, visible int64, o ReadOptions) ([]byte, error) {
+	got, err := l.s.m.Read(l.p, seg, offset, o.MaxBytes, dst)
+	if err != nil {
+		return dst, err
+	}
+	if len(got)-len(dst) > o.MaxBytes && !o.Whole {
+		return got[:len(dst)], nil
+	}
+	if seg.End > visible {
+		n := len(dst)
+		for batch, err := range record.Batches(got[len(dst):]) {
+			if err != nil || record.BaseOffset(batch) >= visible {
+				break
+			}
+			n += len(batch)
+		}
+		got = got[:n]
+	}
+	return got, nil
 }
 
 // readTail copies from the tail, holding the log's lock only to pin a few
@@ -90,7 +141,7 @@ func (l *Log) findLocked(offset int64) (int, bool) {
 
 // Available returns how many bytes Read could give from offset, cheaply and
 // not exactly: 0 if and only if there is nothing to read. A Fetch counts its
-// MinBytes with it.
+// MinBytes with it. Errors: as of Read.
 func (l *Log) Available(offset int64, committed bool) (int64, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -104,13 +155,27 @@ func (l *Log) Available(offset int64, committed bool) (int64, error) {
 	if offset >= visible {
 		return 0, nil
 	}
-	return max(1, l.bytesBeforeLocked(visible)-l.bytesBeforeLocked(offset)), nil
+	return max(1, l.bytesBetweenLocked(offset, visible)), nil
 }
 
-// bytesBeforeLocked is the position of offset among the bytes of the log.
-func (l *Log) bytesBeforeLocked(offset int64) int64 {
-	if i, ok := l.findLocked(offset); ok {
-		return l.entries.at(i).at
+// bytesBetweenLocked estimates the size of the batches from one offset to
+// another.
+func (l *Log) bytesBetweenLocked(from, to int64) int64 {
+	if i, ok := l.findLocked(from); ok {
+		end := l.bytes
+		if j, ok := l.findLocked(to); ok {
+			end = l.entries.at(j).at
+		}
+		return end - l.entries.at(i).at
 	}
-	return l.bytes
+	bytes := int64(0)
+	for i := len(l.segments) - 1; i >= 0 && l.segments[i].End > from; i-- {
+		seg := &l.segments[i]
+		part := seg.Size
+		if from > seg.Base {
+			part = int64(float64(seg.Size) / float64(seg.End-seg.Base) * float64(seg.End-from))
+		}
+		bytes += part
+	}
+	return bytes + l.tailBytesLocked()
 }

@@ -6,49 +6,145 @@ import (
 	"rota/internal/record"
 )
 
-// recovery builds the logs from what the medium holds.
-type recovery struct{ s *Store }
+// recovery builds the logs from what the medium holds. Nothing runs yet, so it
+// takes no locks.
+type recovery struct {
+	s     *Store
+	now   int64
+	mark  mark
+	gone  []Partition     // removed in the journal, perhaps not in segments
+	first map[*Log]uint64 // flush of the first frame
+}
 
-func (r recovery) Manifest(m *Manifest) error {
+// recover reads the medium.
+func (s *Store) recover(report func(Recovery) (Report, error)) error {
+	r := &recovery{s: s, now: s.c.Now().UnixMilli(), first: make(map[*Log]uint64)}
+	var err error
+	if s.report, err = report(r); err != nil {
+		return fmt.Errorf("recover: %w", err)
+	}
+	r.endFlush()
+	for p, err := range s.report.Corrupt {
+		l := r.log(p)
+		l.damage(err)
+	}
+	for _, l := range s.logs {
+		if l.err == nil && l.start > l.end {
+			l.damage(&CorruptError{Reason: fmt.Sprintf("log starts at offset %d but ends at %d", l.start, l.end)})
+		}
+		if l.corrupt {
+			l.hold = r.first[l]
+			s.c.Log.Error("partition is damaged", "topic", fmt.Sprintf("%x", l.p.Topic), "partition", l.p.Index, "err", l.err)
+		}
+	}
+	for _, p := range r.gone {
+		if err := s.m.Remove(p); err != nil {
+			return fmt.Errorf("remove partition %x-%d: %w", p.Topic, p.Index, err)
+		}
+	}
+	s.nextFlush = s.report.LastFlush + 1
 	return nil
 }
 
-func (r recovery) Frame(flush uint64, f Frame) error {
+// Manifest takes what a partition has in segments.
+func (r *recovery) Manifest(m *Manifest) error {
+	l := r.log(m.Partition)
+	l.start, l.hw, l.end = m.Start, m.End, m.End
+	l.segments, l.epochs = m.Segments, m.Epochs
+	l.settled, l.settledStart, l.settledFlush = m.End, m.Start, m.Flush
+	r.s.report.LastFlush = max(r.s.report.LastFlush, m.Flush)
+	if n := len(l.epochs); n > 0 {
+		l.epoch = l.epochs[n-1].Epoch
+	}
+	var err error
+	if l.settledProducers, err = decodeProducers(m.Producers); err != nil {
+		l.damage(&CorruptError{Reason: err.Error()})
+		return nil
+	}
+	l.producers = l.settledProducers.clone()
+	return nil
+}
+
+// Frame takes what the journal has, unless the manifest covers it.
+func (r *recovery) Frame(flush uint64, f Frame) error {
 	s := r.s
+	if flush != r.mark.number {
+		r.endFlush()
+		r.mark = mark{number: flush}
+	}
 	if f.Kind == FrameEpoch {
 		s.counter = max(s.counter, f.Epoch)
 		return nil
 	}
+	s.counter = max(s.counter, f.Epoch)
 	l := s.logs[f.Partition]
-	if f.Kind == FrameRemove {
+	if l != nil && flush <= l.settledFlush {
+		return nil
+	}
+	switch f.Kind {
+	case FrameRemove:
 		if l != nil {
-			l.dropTail()
+			l.truncateLocked(0)
 			delete(s.logs, f.Partition)
 		}
+		r.gone = append(r.gone, f.Partition)
 		return nil
-	}
-	if l == nil {
-		l = newLog(s, f.Partition)
-		s.logs[f.Partition] = l
-	}
-	if f.Kind == FrameStart {
+	case FrameStart:
+		l = r.log(f.Partition)
 		l.start = max(l.start, f.Offset)
-		return nil
+	case FrameBatch:
+		l = r.log(f.Partition)
+		if l.corrupt || f.Offset < l.settled {
+			break
+		}
+		if err := l.recoverBatch(flush, f, r.now); err != nil {
+			l.damage(err)
+			break
+		}
+		size := len(f.Batch) + frameOverhead
+		r.mark.bytes += int64(size)
+		if len(f.Batch) < smallBatch {
+			r.mark.small += int64(size)
+		}
+	default:
+		return fmt.Errorf("journal frame of unknown kind %d", f.Kind)
 	}
-	if f.Kind != FrameBatch {
-		return fmt.Errorf("storage: journal frame of unknown kind %d", f.Kind)
+	if r.first[l] == 0 {
+		r.first[l] = flush
 	}
-	return l.recoverBatch(flush, f)
+	return nil
 }
 
-func (l *Log) recoverBatch(flush uint64, f Frame) error {
+// endFlush counts the flush that was read last among those to settle.
+func (r *recovery) endFlush() {
+	if r.mark.number > 0 {
+		r.s.addMark(r.mark)
+	}
+}
+
+func (r *recovery) log(p Partition) *Log {
+	l, ok := r.s.logs[p]
+	if !ok {
+		l = newLog(r.s, p)
+		r.s.logs[p] = l
+	}
+	return l
+}
+
+// recoverBatch puts a batch of the journal into the tail.
+func (l *Log) recoverBatch(flush uint64, f Frame, now int64) error {
 	h, err := record.ParseHeader(f.Batch)
-	if err != nil || h.Size() != len(f.Batch) || h.BaseOffset != f.Offset || f.Offset != l.end {
-		l.err = &CorruptError{Reason: fmt.Sprintf("frame of offset %d where %d was expected", f.Offset, l.end)}
-		return nil
+	switch {
+	case err != nil:
+		return &CorruptError{File: "journal", Reason: fmt.Sprintf("flush %d: %v", flush, err)}
+	case h.Size() != len(f.Batch) || h.BaseOffset != f.Offset || f.Offset != l.end:
+		return &CorruptError{File: "journal", Reason: fmt.Sprintf("flush %d has offset %d where %d was expected", flush, f.Offset, l.end)}
 	}
 	c, pos := l.copyIn(f.Batch)
 	l.epoch = f.Epoch
+	if h.ProducerID >= 0 {
+		l.producers.add(&h, l.end, now)
+	}
 	l.pushLocked(c, pos, len(f.Batch), &h)
 	l.entries.at(l.entries.len() - 1).flush = flush
 	l.queued = false
@@ -57,11 +153,8 @@ func (l *Log) recoverBatch(flush uint64, f Frame) error {
 	return nil
 }
 
-// dropTail releases every batch of a log that nobody uses any more.
-func (l *Log) dropTail() {
-	for i := range l.entries.all() {
-		l.entries.at(i).chunk.release()
-	}
-	l.entries.truncate(0)
-	l.sent = 0
+// damage takes the log out of service: every call gets err.
+func (l *Log) damage(err error) {
+	l.truncateLocked(0)
+	l.err, l.corrupt = err, true
 }

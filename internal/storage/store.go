@@ -1,9 +1,13 @@
 package storage
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"sync"
+	"time"
 )
 
 // Store keeps the partition logs of one broker.
@@ -12,11 +16,15 @@ type Store struct {
 	c      Config
 	tail   *tail
 	report Report
+	began  time.Time
+	space  space
+	codecs sync.Pool // of *codec
 	loops  sync.WaitGroup
 	closed chan struct{} // closed when Close begins
 	failed chan struct{} // closed when the store can no longer serve
 
 	wakeFlusher, wakeCompleter chan struct{} // room for one signal each
+	settler                    *settler
 
 	mu      sync.Mutex
 	phase   phase
@@ -39,6 +47,11 @@ type Store struct {
 	wrote       []*flight // written, for the completion loop
 	landed      []*flight // landed, in order, for the completion loop
 	spare       []*flight
+
+	// marks are the durable flushes that are not settled, and unsettled is
+	// their size.
+	marks     queue[mark]
+	unsettled int64
 }
 
 // phase is what the store is doing with its journal.
@@ -61,20 +74,24 @@ const (
 // counter has been raised, durably, when it returns.
 func Open(ctx context.Context, m Medium, c Config) (*Store, error) {
 	s := &Store{
-		m: m, c: c.withDefaults(),
+		m: m, c: c.withDefaults(), began: time.Now(),
 		closed: make(chan struct{}), failed: make(chan struct{}),
 		wakeFlusher: make(chan struct{}, 1), wakeCompleter: make(chan struct{}, 1),
 		logs: make(map[Partition]*Log),
 	}
-	s.tail = &tail{limit: s.c.TailLimit, grown: func() {}}
-	var err error
-	if s.report, err = m.Recover(ctx, recovery{s}); err != nil {
-		return nil, fmt.Errorf("recover: %w", err)
+	s.settler = newSettler(&s.c)
+	s.tail = newTail(s.c.TailLimit, func() { signal(s.settler.wake) })
+	if err := s.recover(func(r Recovery) (Report, error) { return m.Recover(ctx, r) }); err != nil {
+		return nil, err
 	}
-	s.nextFlush = s.report.LastFlush + 1
+	s.checkSpace(0)
 	s.loops.Add(2)
 	go s.flushLoop()
 	go s.completeLoop()
+	go s.settleLoop()
+	if f, ok := m.(interface{ Failed() <-chan error }); ok {
+		go s.watchMedium(f.Failed())
+	}
 	epoch, err := s.NextEpoch()
 	if err != nil {
 		return nil, err
@@ -83,8 +100,40 @@ func Open(ctx context.Context, m Medium, c Config) (*Store, error) {
 	return s, nil
 }
 
+// watchMedium waits for the medium to say that what it has acknowledged is
+// lost, which ends the store.
+func (s *Store) watchMedium(failed <-chan error) {
+	select {
+	case err := <-failed:
+		s.fail(err)
+	case <-s.closed:
+	}
+}
+
+// fail takes every log out of service for good.
+func (s *Store) fail(err error) {
+	s.c.Log.Error("storage has failed", "err", err)
+	s.mu.Lock()
+	s.err = err
+	logs := s.logsLocked()
+	s.mu.Unlock()
+	s.endLogs(logs, fmt.Errorf("%w: %w", ErrFlushFailed, err))
+	close(s.failed)
+}
+
+func (s *Store) endLogs(logs []*Log, err error) {
+	var c completions
+	for _, l := range logs {
+		l.mu.Lock()
+		l.endLocked(err, &c)
+		l.mu.Unlock()
+	}
+	c.tell()
+}
+
 // Close makes what was appended durable, ends every wait with ErrClosed and
-// closes the medium.
+// closes the medium. If ctx ends first, Close returns its error and the rest
+// happens when the medium allows it.
 func (s *Store) Close(ctx context.Context) error {
 	s.mu.Lock()
 	if s.closing {
@@ -92,23 +141,37 @@ func (s *Store) Close(ctx context.Context) error {
 		return ErrClosed
 	}
 	s.closing = true
-	close(s.closed)
 	logs := s.logsLocked()
 	s.mu.Unlock()
+	close(s.closed)
 	for _, l := range logs {
 		l.mu.Lock()
 		l.closing = true
 		l.mu.Unlock()
 	}
 	signal(s.wakeFlusher)
-	s.loops.Wait()
-	var c completions
-	for _, l := range logs {
-		l.mu.Lock()
-		l.endLocked(ErrClosed, &c)
-		l.mu.Unlock()
+	closed := make(chan error, 1)
+	go func() {
+		s.loops.Wait()
+		if err := s.inSettler(ctx, s.settleAll); err != nil {
+			s.c.Log.Warn("segments could not be written at the end", "err", err)
+		}
+		close(s.settler.stop)
+		<-s.settler.ended
+		s.endLogs(logs, ErrClosed)
+		s.refuseControls()
+		closed <- s.m.Close()
+	}()
+	select {
+	case err := <-closed:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
 	}
-	c.tell()
+}
+
+// refuseControls answers what the flush loop has not got to.
+func (s *Store) refuseControls() {
 	s.mu.Lock()
 	left := s.control
 	s.control = nil
@@ -116,18 +179,6 @@ func (s *Store) Close(ctx context.Context) error {
 	for _, k := range left {
 		k.done(k.frame, 0, ErrClosed)
 	}
-	return s.m.Close()
-}
-
-// endLocked makes err the answer of every later call and wakes all that wait.
-func (l *Log) endLocked(err error, c *completions) {
-	if l.err == nil {
-		l.err = err
-	}
-	for l.waiters.len() > 0 {
-		l.answerFirstLocked(c, err)
-	}
-	l.wakeLocked(c)
 }
 
 // Report is what recovery found at Open.
@@ -165,11 +216,11 @@ func (s *Store) NextEpoch() (int32, error) {
 func (s *Store) Create(p Partition, c LogConfig) (*Log, error) {
 	s.mu.Lock()
 	l, ok := s.logs[p]
+	if s.closing || ok && l.removed {
+		s.mu.Unlock()
+		return nil, ErrClosed
+	}
 	if !ok {
-		if s.closing {
-			s.mu.Unlock()
-			return nil, ErrClosed
-		}
 		l = newLog(s, p)
 		l.epoch, l.down = s.lead, s.down
 		s.logs[p] = l
@@ -184,7 +235,10 @@ func (s *Store) Log(p Partition) (*Log, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	l, ok := s.logs[p]
-	return l, ok
+	if !ok || l.removed {
+		return nil, false
+	}
+	return l, true
 }
 
 // Partitions lists the logs the store holds, in no order.
@@ -192,36 +246,24 @@ func (s *Store) Partitions() []Partition {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	all := make([]Partition, 0, len(s.logs))
-	for p := range s.logs {
-		all = append(all, p)
+	for p, l := range s.logs {
+		if !l.removed {
+			all = append(all, p)
+		}
 	}
 	return all
 }
 
+// logsLocked lists the logs in an order that does not change.
 func (s *Store) logsLocked() []*Log {
 	all := make([]*Log, 0, len(s.logs))
 	for _, l := range s.logs {
 		all = append(all, l)
 	}
+	slices.SortFunc(all, func(a, b *Log) int {
+		return cmp.Or(bytes.Compare(a.p.Topic[:], b.p.Topic[:]), cmp.Compare(a.p.Index, b.p.Index))
+	})
 	return all
-}
-
-// Remove ends the log of p, durably, and deletes its bytes. Parked reads and
-// appends get ErrClosed.
-func (s *Store) Remove(p Partition) error {
-	s.mu.Lock()
-	l, ok := s.logs[p]
-	delete(s.logs, p)
-	s.mu.Unlock()
-	if !ok {
-		return nil
-	}
-	var c completions
-	l.mu.Lock()
-	l.endLocked(ErrClosed, &c)
-	l.mu.Unlock()
-	c.tell()
-	return nil
 }
 
 // Pressed reports whether the tail is over its limit: connections whose next
@@ -242,7 +284,4 @@ func (s *Store) Err() error {
 
 // Settle moves everything in the tail to segments and trims the journal. The
 // store does so by itself; this is for Close, tools and tests.
-func (s *Store) Settle(ctx context.Context) error { return nil }
-
-// Retain runs one retention pass.
-func (s *Store) Retain() error { return nil }
+func (s *Store) Settle(ctx context.Context) error { return s.inSettler(ctx, s.settleAll) }

@@ -18,6 +18,7 @@ type Memory struct {
 	mu        sync.Mutex
 	journal   []storage.Flush
 	trimmed   uint64 // flushes up to this one have gone
+	epoch     int32  // largest number taken in those
 	size      int64  // of the journal
 	tokens    int
 	segments  map[string][]byte
@@ -41,6 +42,11 @@ func (m *Memory) Recover(ctx context.Context, into storage.Recovery) (storage.Re
 	r := storage.Report{LastFlush: m.trimmed}
 	for _, manifest := range m.manifests {
 		if err := into.Manifest(copyManifest(manifest)); err != nil {
+			return r, err
+		}
+	}
+	if m.trimmed > 0 {
+		if err := into.Frame(m.trimmed, storage.Frame{Kind: storage.FrameEpoch, Epoch: m.epoch}); err != nil {
 			return r, err
 		}
 	}
@@ -119,6 +125,11 @@ func (m *Memory) Trim(n uint64) error {
 	for len(m.journal) > 0 && m.journal[0].Number <= n {
 		m.size -= flushSize(m.journal[0])
 		m.trimmed = m.journal[0].Number
+		for _, frame := range m.journal[0].Frames {
+			if frame.Kind == storage.FrameEpoch {
+				m.epoch = max(m.epoch, frame.Epoch)
+			}
+		}
 		m.journal = m.journal[1:]
 	}
 	return nil

@@ -1,0 +1,80 @@
+package storage
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+// space knows whether the medium has room for appends. Nobody is told when
+// there is room again: the next append asks.
+type space struct {
+	level   atomic.Int32
+	checked atomic.Int64 // when, in nanoseconds of the process's clock
+	written atomic.Int64 // bytes since
+}
+
+// Levels of space.
+const (
+	spaceEnough  int32 = iota
+	spaceReserve       // internal logs only
+	spaceNone
+)
+
+const (
+	// spaceCheckBytes is how much may be flushed between two checks: little
+	// compared to the reserves.
+	spaceCheckBytes = 8 << 20
+	spaceCheckPause = time.Second
+	// spaceRetryPause is the pause between two checks while appends are refused.
+	spaceRetryPause = 100 * time.Millisecond
+)
+
+// full reports whether an append must be refused.
+func (s *Store) full(internal bool) bool {
+	level := s.space.level.Load()
+	if level == spaceEnough {
+		return false
+	}
+	s.checkSpace(spaceRetryPause)
+	level = s.space.level.Load()
+	return level == spaceNone || level == spaceReserve && !internal
+}
+
+// wroteBytes keeps the level fresh while the journal is written to.
+func (s *Store) wroteBytes(n int) {
+	if s.space.written.Add(int64(n)) > spaceCheckBytes {
+		s.checkSpace(0)
+	} else {
+		s.checkSpace(spaceCheckPause)
+	}
+}
+
+// checkSpace asks the medium, unless somebody did within the last pause.
+func (s *Store) checkSpace(pause time.Duration) {
+	now := int64(time.Since(s.began))
+	last := s.space.checked.Load()
+	if last != 0 && now-last < int64(pause) || !s.space.checked.CompareAndSwap(last, max(now, 1)) {
+		return
+	}
+	s.space.written.Store(0)
+	free, err := s.m.Free()
+	if err != nil {
+		s.c.Log.Warn("free space is unknown", "err", err)
+		return
+	}
+	level := spaceEnough
+	switch {
+	case free < s.c.InternalReserve:
+		level = spaceNone
+	case free < s.c.Reserve:
+		level = spaceReserve
+	}
+	if old := s.space.level.Swap(level); old == level {
+		return
+	}
+	if level == spaceEnough {
+		s.c.Log.Info("appends are taken again", "free", free)
+	} else {
+		s.c.Log.Error("disk is nearly full: appends are refused", "free", free, "internal", level == spaceNone)
+	}
+}
