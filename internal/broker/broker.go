@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"rota/internal/catalog"
 	"rota/internal/coordinator"
@@ -26,10 +27,6 @@ type Config struct {
 	// FetchSessionSlots is max.incremental.fetch.session.cache.slots.
 	// Default 1000; negative: no sessions.
 	FetchSessionSlots int
-	// FetchBudget bounds the bytes of Fetch answers that are held in memory
-	// at one time, over all connections: when it is used up, answers carry
-	// one batch each. Default 64 MiB.
-	FetchBudget int64
 	// Settings holds what the operator set at the start, by Kafka's names
 	// (--set). Default: ParseSettings of nothing.
 	Settings *Settings
@@ -54,6 +51,8 @@ type Broker struct {
 	background sync.WaitGroup
 	stopped    chan struct{}
 	stopOnce   sync.Once
+
+	sessions *fetchSessions
 }
 
 // New returns a Broker over a store, its catalog and its coordinator.
@@ -62,6 +61,7 @@ func New(c Config, s *storage.Store, cat *catalog.Catalog, co *coordinator.Coord
 		Store: s, Catalog: cat, Coordinator: co, Config: c.withDefaults(),
 		admin: make(chan struct{}, 1), stopped: make(chan struct{}),
 	}
+	b.sessions = newFetchSessions(b.Config.FetchSessionSlots, time.Now, uint64(time.Now().UnixNano()))
 	b.settings.Store(b.Config.Settings)
 	return b
 }
@@ -88,9 +88,6 @@ func (c Config) withDefaults() Config {
 		if c.FetchSessionSlots == 0 {
 			c.FetchSessionSlots = -1
 		}
-	}
-	if c.FetchBudget == 0 {
-		c.FetchBudget = 64 << 20
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)

@@ -58,7 +58,11 @@ func (cl *call) Run(f func()) { go cl.conn.run(f) }
 
 func (c *conn) run(f func()) {
 	defer c.guard()
+	c.mu.Lock()
+	c.handling++
+	c.mu.Unlock()
 	f()
+	c.leave(true)
 }
 
 // OnEnd implements api.Answerer.
@@ -96,7 +100,7 @@ func (c *conn) answer(cl *call, o outcome, r kmsg.Response, reason error) {
 		c.release(cl)
 		return
 	}
-	start := c.queue.head == cl && !c.handling && !c.writing
+	start := c.queue.head == cl && c.handling == 0 && !c.writing
 	if start {
 		c.writing = true
 	}
@@ -116,7 +120,10 @@ func (c *conn) enter(cl *call) {
 	cl.holders = 2
 	c.unanswered++
 	c.unwritten++
-	c.handling = true
+	if !c.counted {
+		c.counted = true
+		c.handling++
+	}
 	if c.closed {
 		return // its answer will be thrown away
 	}

@@ -35,7 +35,8 @@ type conn struct {
 	in       [inputSize]byte
 	r, w     int // in[r:w] has been read and not used
 	clientID string
-	largest  int // the largest frame that has come in whole
+	largest  int  // the largest frame that has come in whole
+	counted  bool // this goroutine is one of handling
 
 	// What follows may be used by any goroutine.
 
@@ -50,7 +51,7 @@ type conn struct {
 	// unanswered counts calls without answer, unwritten those whose reply has
 	// not left: in the queue, or being written.
 	unanswered, unwritten int
-	handling              bool // the reader will look at the queue before it blocks
+	handling              int  // goroutines that will look at the queue before they block
 	writing               bool // someone takes replies from the queue
 	draining              bool // no more requests are read
 	closed                bool

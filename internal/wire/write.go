@@ -24,8 +24,18 @@ func (c *conn) write() {
 // settle is what the reader does before it blocks: it writes the replies that
 // are ready, in one go, and leaves later ones to whoever answers.
 func (c *conn) settle() {
+	counted := c.counted
+	c.counted = false
+	c.leave(counted)
+}
+
+// leave writes the replies that are ready. counted says that the goroutine has
+// counted itself as one that would.
+func (c *conn) leave(counted bool) {
 	c.mu.Lock()
-	c.handling = false
+	if counted {
+		c.handling--
+	}
 	mine := !c.writing && c.queue.head != nil && c.queue.head.outcome != unanswered
 	if mine {
 		c.writing = true
