@@ -18,7 +18,7 @@ type Event struct {
 	Duration time.Duration
 	// WaitedFor are those that were missing right before a join phase ended.
 	WaitedFor []MemberRef
-	// Count is the number of members, or of offsets that expired.
+	// Count is the number of members, of offsets that expired, or of events lost.
 	Count int
 }
 
@@ -80,6 +80,10 @@ const (
 	CommitRefused
 	// OffsetsExpired: Count offsets are past their retention.
 	OffsetsExpired
+	// EventsLost: Count events before this one are not told, because the
+	// records of their steps did not become durable. The group is again what
+	// it was before them.
+	EventsLost
 )
 
 var eventNames = [...]string{
@@ -90,7 +94,7 @@ var eventNames = [...]string{
 	MemberJoined: "member-joined", MemberRejoined: "member-rejoined", MemberReplaced: "member-replaced",
 	MemberLeft: "member-left", MemberExpired: "member-expired", MemberDropped: "member-dropped",
 	MemberRefused: "member-refused", PendingExpired: "pending-expired",
-	CommitRefused: "commit-refused", OffsetsExpired: "offsets-expired",
+	CommitRefused: "commit-refused", OffsetsExpired: "offsets-expired", EventsLost: "events-lost",
 }
 
 // String returns the kind as the history writes it.

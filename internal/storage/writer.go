@@ -60,5 +60,15 @@ func (w *Writer) Append(batch []byte, done func(error)) (base int64, err error) 
 	return base, nil
 }
 
+// Writable returns ErrFull while Append would return it, else nil. It is
+// cheap, and lets a caller refuse what it could not take back once the append
+// was refused.
+func (w *Writer) Writable() error {
+	if w.l.s.full(w.l.conf.Load().Internal) {
+		return ErrFull
+	}
+	return nil
+}
+
 // Log is the log behind the handle.
 func (w *Writer) Log() *Log { return w.l }

@@ -1,0 +1,218 @@
+package coordinator
+
+import (
+	"rota/internal/group"
+	"rota/internal/record"
+)
+
+// coalesceLimit bounds the records of several steps that share one batch of
+// the log, in bytes. A step's own batch may be larger: it is never split.
+const coalesceLimit = 256 << 10
+
+// keepBuffer is the largest buffer that is kept from turn to turn.
+const keepBuffer = 1 << 20
+
+// Append is a batch that the shell must append.
+type Append struct {
+	Seq  uint64       // names the batch in Appended and Completed
+	Base group.Offset // the offset that its first record must get
+	// Batch is the encoded batch, valid until the next turn begins.
+	Batch []byte
+}
+
+// held is a reply that waits for a batch.
+type held struct {
+	entry *entry
+	reply group.Reply
+}
+
+// batch is one batch of the log between its first record and its durability,
+// with all that waits for it.
+type batch struct {
+	seq     uint64
+	base    group.Offset
+	durable bool
+	replies []held
+	events  []GroupEvents
+	leaving []*entry
+}
+
+// flight is the end of the log as the shard sees it: the batches that are not
+// durable yet, oldest first, the last of them perhaps still open. The records
+// of all steps of a turn go into one batch, so that they share its cost.
+type flight struct {
+	next    group.Offset // offset of the next record
+	seq     uint64       // of the newest batch
+	batches []*batch     // batches[head:] are in flight
+	head    int
+	open    bool // the newest batch takes more records
+	builder record.Builder
+	start   int    // where the open batch begins in buf
+	buf     []byte // the batches of this turn
+	appends []Append
+	free    []*batch
+}
+
+func (f *flight) len() int { return len(f.batches) - f.head }
+
+// find returns the batch if it is in flight, else nil.
+func (f *flight) find(seq uint64) *batch {
+	if f.len() == 0 || seq < f.batches[f.head].seq {
+		return nil
+	}
+	return f.batches[f.head+int(seq-f.batches[f.head].seq)]
+}
+
+// add puts one batch of a group, which is atomic, into the open batch of the
+// log or, if it does not go there, into a new one.
+func (f *flight) add(wall int64, gb *group.Batch) *batch {
+	if len(gb.Records) == 0 {
+		panic("coordinator: a batch without records")
+	}
+	transactional := gb.ProducerID >= 0
+	size := 0
+	for i := range gb.Records {
+		size += len(gb.Records[i].Key) + len(gb.Records[i].Value)
+	}
+	if f.open && (transactional || f.builder.Size()+size > coalesceLimit) {
+		f.close()
+	}
+	if !f.open {
+		f.begin()
+	}
+	for i := range gb.Records {
+		f.builder.Append(wall, gb.Records[i].Key, gb.Records[i].Value)
+	}
+	f.next += group.Offset(len(gb.Records))
+	b := f.batches[len(f.batches)-1]
+	if transactional {
+		f.builder.SetProducer(gb.ProducerID, gb.ProducerEpoch, 0)
+		f.builder.SetTransactional()
+		f.close()
+	}
+	return b
+}
+
+func (f *flight) begin() {
+	var b *batch
+	if n := len(f.free); n > 0 {
+		b, f.free = f.free[n-1], f.free[:n-1]
+	} else {
+		b = new(batch)
+	}
+	f.seq++
+	b.seq, b.base = f.seq, f.next
+	f.batches = append(f.batches, b)
+	f.open = true
+	f.start = len(f.buf)
+	f.builder.Reset(f.buf)
+}
+
+// close ends the open batch, if there is one, and hands it to the shell.
+func (f *flight) close() {
+	if !f.open {
+		return
+	}
+	f.open = false
+	f.buf = f.builder.Finish()
+	b := f.batches[len(f.batches)-1]
+	f.appends = append(f.appends, Append{Seq: b.seq, Base: b.base, Batch: f.buf[f.start:]})
+}
+
+// takeAppends returns what has been closed since the last call.
+func (f *flight) takeAppends() []Append {
+	a := f.appends
+	f.appends = f.appends[:0]
+	f.buf = f.buf[:0]
+	if cap(f.buf) > keepBuffer {
+		f.buf = nil
+	}
+	return a
+}
+
+// abandon forgets the batches that have not been handed to the shell.
+func (f *flight) abandon() {
+	f.open = false
+	clear(f.appends)
+	f.appends = f.appends[:0]
+}
+
+// pop takes out the oldest batch.
+func (f *flight) pop() *batch {
+	b := f.batches[f.head]
+	f.batches[f.head] = nil
+	f.head++
+	if f.head == len(f.batches) {
+		f.batches, f.head = f.batches[:0], 0
+	} else if f.head > 64 && f.head > len(f.batches)/2 {
+		n := copy(f.batches, f.batches[f.head:])
+		clear(f.batches[n:])
+		f.batches, f.head = f.batches[:n], 0
+	}
+	return b
+}
+
+// recycle keeps the memory of a batch that nothing refers to any more.
+func (f *flight) recycle(b *batch) {
+	const enough = 8
+	if len(f.free) >= enough {
+		return
+	}
+	clear(b.replies)
+	clear(b.events)
+	clear(b.leaving)
+	*b = batch{replies: b.replies[:0], events: b.events[:0], leaving: b.leaving[:0]}
+	f.free = append(f.free, b)
+}
+
+// Appended says where the log put a batch, or that it refused it. A shard
+// that finds itself elsewhere than it thought is over: another writer has been
+// at the log, and offsets that the groups have noted are wrong.
+func (s *Shard) Appended(seq uint64, base group.Offset, err error) {
+	b := s.flight.find(seq)
+	switch {
+	case s.ended != nil || b == nil:
+	case err != nil:
+		s.end(&AppendError{Offset: b.base, Err: err})
+	case base != b.base:
+		s.end(&OffsetError{Want: b.base, Got: base})
+	}
+}
+
+// Completed says that a batch is durable, or that it failed. What waits for
+// it leaves once every earlier batch is durable too.
+func (s *Shard) Completed(seq uint64, err error) {
+	b := s.flight.find(seq)
+	if s.ended != nil || b == nil {
+		return
+	}
+	if err != nil {
+		s.end(&AppendError{Offset: b.base, Err: err})
+		return
+	}
+	b.durable = true
+	for s.flight.len() > 0 && s.flight.batches[s.flight.head].durable {
+		s.land(s.flight.pop())
+	}
+}
+
+// land lets go what waited for a batch that is durable now.
+func (s *Shard) land(b *batch) {
+	for _, h := range b.replies {
+		s.answer(h.reply.Ticket, h.reply.Body)
+		if h.reply.Session {
+			s.running = running{entry: h.entry, what: "released"}
+			h.entry.m.Released(s.now, h.reply.Ticket)
+			s.keep(h.entry)
+		}
+	}
+	s.running = running{}
+	s.out.Events = append(s.out.Events, b.events...)
+	for _, e := range b.leaving {
+		if e.leaving == b.seq {
+			e.leaving = 0
+			s.keep(e)
+		}
+	}
+	s.flight.recycle(b)
+}

@@ -1,0 +1,82 @@
+package coordinator
+
+import (
+	"time"
+
+	"rota/internal/group"
+)
+
+// passStep is how many groups a pass visits in one turn, so that requests do
+// not wait for it.
+const passStep = 128
+
+// pass is a request that goes to every group, a few in each turn.
+type pass struct {
+	req    group.Request
+	ticket group.Ticket
+	asked  bool   // someone waits for the end: ticket is open
+	left   int    // groups not visited yet: order[:left]
+	last   uint64 // the last batch that the pass wrote to
+}
+
+// ForgetTopic begins a pass that removes a topic's offsets from every group.
+// done comes back in a Release once all of it is durable.
+func (s *Shard) ForgetTopic(req group.ForgetTopic, done func(group.Response)) {
+	if s.ended != nil {
+		return
+	}
+	t := s.tickets.take(req, done)
+	s.passes = append(s.passes, &pass{req: req, ticket: t, asked: true, left: len(s.order)})
+}
+
+// passDeadline is when runPasses next has work.
+func (s *Shard) passDeadline() (time.Duration, bool) {
+	switch {
+	case len(s.passes) > 0 && s.full:
+		return s.now.Mono + time.Second, true
+	case len(s.passes) > 0:
+		return 0, true
+	case len(s.order) > 0:
+		return s.nextRun, true
+	}
+	return 0, false
+}
+
+// runPasses begins a pass of Expire if one is due, and goes on with the oldest
+// pass. A group that begins to exist meanwhile is not visited: it has nothing
+// that the pass looks for. One that is dropped hands its place to the last
+// one, which is either visited already or then visited in its new place.
+func (s *Shard) runPasses() {
+	if len(s.order) > 0 && s.nextRun <= s.now.Mono {
+		s.nextRun = s.now.Mono + s.interval
+		s.passes = append(s.passes, &pass{req: group.Expire{}, left: len(s.order)})
+	}
+	if len(s.passes) == 0 || s.full {
+		return
+	}
+	p := s.passes[0]
+	for range passStep {
+		p.left = min(p.left, len(s.order))
+		if p.left == 0 {
+			s.endPass(p)
+			return
+		}
+		p.left--
+		if b := s.step(s.order[p.left], p.ticket, p.req); b != nil {
+			p.last = b.seq
+		}
+	}
+}
+
+func (s *Shard) endPass(p *pass) {
+	s.passes = s.passes[1:]
+	if !p.asked {
+		return
+	}
+	reply := group.Reply{Ticket: p.ticket, Body: group.Forgotten{}}
+	if b := s.flight.find(p.last); b != nil {
+		b.replies = append(b.replies, held{reply: reply})
+	} else {
+		s.answer(p.ticket, reply.Body)
+	}
+}

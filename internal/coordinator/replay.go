@@ -1,0 +1,132 @@
+package coordinator
+
+import (
+	"fmt"
+
+	"rota/internal/group"
+	"rota/internal/record"
+	"rota/internal/schema"
+)
+
+// RecordError says which record of the log cannot be loaded.
+type RecordError struct {
+	Offset group.Offset
+	Err    error
+}
+
+func (e *RecordError) Error() string { return fmt.Sprintf("record at offset %d: %v", e.Offset, e.Err) }
+func (e *RecordError) Unwrap() error { return e.Err }
+
+// Replay folds one batch of the log into the groups. Batches come in order.
+// The error, a *RecordError, says that a record of a known kind cannot be
+// read: the load has failed.
+func (s *Shard) Replay(batch []byte, c *record.Codec) error {
+	h, err := record.ParseHeader(batch)
+	if err != nil {
+		return &RecordError{Offset: s.flight.next, Err: err}
+	}
+	e := group.Entry{LeaderEpoch: h.LeaderEpoch, ProducerID: record.None, ProducerEpoch: record.None}
+	if h.Attributes.Transactional() {
+		e.ProducerID, e.ProducerEpoch = h.ProducerID, h.ProducerEpoch
+	}
+	for r, err := range c.Records(batch) {
+		if err != nil {
+			return &RecordError{Offset: h.BaseOffset, Err: err}
+		}
+		e.Offset, e.Key, e.Value = r.Offset, r.Key, r.Value
+		if h.Attributes.Control() {
+			err = s.replayMarker(e)
+		} else {
+			err = s.replayRecord(e)
+		}
+		if err != nil {
+			return &RecordError{Offset: r.Offset, Err: err}
+		}
+	}
+	s.flight.next = h.NextOffset()
+	return nil
+}
+
+func (s *Shard) replayRecord(e group.Entry) error {
+	key, err := schema.ParseKey(e.Key)
+	if err != nil {
+		return err
+	}
+	id, ok := schema.GroupOf(key)
+	if !ok {
+		if unknown, ok := key.(schema.UnknownKey); ok {
+			s.skipped[unknown.Type]++
+		}
+		return nil
+	}
+	if s.quarantined[id] {
+		return nil
+	}
+	to := s.find(id)
+	if e.ProducerID != record.None {
+		s.inTransaction(e.ProducerID, to)
+	}
+	return s.apply(to, e)
+}
+
+// inTransaction notes that a group has something pending of a producer.
+func (s *Shard) inTransaction(producer int64, e *entry) {
+	for _, known := range s.transactions[producer] {
+		if known == e {
+			return
+		}
+	}
+	s.transactions[producer] = append(s.transactions[producer], e)
+}
+
+// replayMarker ends a producer's transaction in every group that has part in it.
+func (s *Shard) replayMarker(e group.Entry) error {
+	m, ok, err := record.ParseMarker(e.Key, e.Value)
+	if err != nil || !ok {
+		return err
+	}
+	e.Key, e.Value = nil, nil
+	if e.Control = group.ControlAbort; m.Type == record.ControlCommit {
+		e.Control = group.ControlCommit
+	}
+	touched := s.transactions[e.ProducerID]
+	delete(s.transactions, e.ProducerID)
+	for _, to := range touched {
+		if err := s.apply(to, e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// apply folds an entry into a group. A group that exists no more afterwards
+// is dropped; a later record makes it anew.
+func (s *Shard) apply(to *entry, e group.Entry) error {
+	s.running = running{entry: to, what: "apply"}
+	err := to.m.Apply(e)
+	s.running = running{}
+	switch exists := to.m.Exists(); {
+	case exists && to.index == nowhere:
+		to.index = len(s.order)
+		s.order = append(s.order, to)
+		s.groups[to.id] = to
+	case !exists && to.index != nowhere:
+		s.drop(to)
+	}
+	return err
+}
+
+// Activate ends the load: next is the end of the log. Every group gets its
+// sessions and deadlines. It belongs into a turn.
+func (s *Shard) Activate(next group.Offset) {
+	s.flight.next = next
+	s.transactions = nil
+	s.nextRun = s.now.Mono + s.interval
+	for _, e := range append([]*entry(nil), s.order...) {
+		s.running = running{entry: e, what: "loaded"}
+		s.settle(e, e.m.Loaded(s.now, s.flight.next, s.epoch))
+	}
+}
+
+// Skipped counts the records of unknown types that the load has passed over.
+func (s *Shard) Skipped() map[int16]int { return s.skipped }

@@ -1,0 +1,65 @@
+package coordinator
+
+import "rota/internal/group"
+
+// open is one request between its arrival and its answer.
+type open struct {
+	generation uint32
+	taken      bool
+	req        group.Request
+	done       func(group.Response)
+}
+
+// tickets numbers the open requests of a shard. A number is never given twice
+// in the life of a shard: its low half is a place, its high half counts the
+// uses of the place.
+type tickets struct {
+	places []open
+	free   []uint32
+	taken  int
+}
+
+func (ts *tickets) take(req group.Request, done func(group.Response)) group.Ticket {
+	var i uint32
+	if n := len(ts.free); n > 0 {
+		i, ts.free = ts.free[n-1], ts.free[:n-1]
+	} else {
+		i = uint32(len(ts.places))
+		ts.places = append(ts.places, open{})
+	}
+	p := &ts.places[i]
+	*p = open{generation: p.generation + 1, taken: true, req: req, done: done}
+	ts.taken++
+	return group.Ticket(uint64(p.generation)<<32 | uint64(i))
+}
+
+// get returns the open request, or nil if the ticket has been given back.
+func (ts *tickets) get(t group.Ticket) *open {
+	i := uint32(t)
+	if int(i) >= len(ts.places) {
+		return nil
+	}
+	if p := &ts.places[i]; p.taken && p.generation == uint32(t>>32) {
+		return p
+	}
+	return nil
+}
+
+// giveBack ends the request.
+func (ts *tickets) giveBack(t group.Ticket) {
+	i := uint32(t)
+	ts.places[i] = open{generation: ts.places[i].generation}
+	ts.free = append(ts.free, i)
+	ts.taken--
+}
+
+// all lists the open tickets by place.
+func (ts *tickets) all() []group.Ticket {
+	var list []group.Ticket
+	for i, p := range ts.places {
+		if p.taken {
+			list = append(list, group.Ticket(uint64(p.generation)<<32|uint64(i)))
+		}
+	}
+	return list
+}
