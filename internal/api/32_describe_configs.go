@@ -93,7 +93,7 @@ func describedConfig(e broker.ConfigEntry, req *kmsg.DescribeConfigsRequest) kms
 		ReadOnly:   e.ReadOnly,
 		IsDefault:  e.Source == broker.Default,
 		Source:     kmsg.ConfigSource(e.Source),
-		ConfigType: configType(e.Kind),
+		ConfigType: kmsg.ConfigType(e.Kind),
 	}
 	if req.IncludeSynonyms {
 		d.ConfigSynonyms = make([]kmsg.DescribeConfigsResponseResourceConfigConfigSynonym, len(e.Synonyms))
@@ -108,22 +108,4 @@ func describedConfig(e broker.ConfigEntry, req *kmsg.DescribeConfigsRequest) kms
 		d.Documentation = &e.Doc
 	}
 	return d
-}
-
-func configType(k broker.Kind) kmsg.ConfigType {
-	switch k {
-	case broker.Bool:
-		return kmsg.ConfigTypeBoolean
-	case broker.Int:
-		return kmsg.ConfigTypeInt
-	case broker.Long:
-		return kmsg.ConfigTypeLong
-	case broker.Double:
-		return kmsg.ConfigTypeDouble
-	case broker.String:
-		return kmsg.ConfigTypeString
-	case broker.List:
-		return kmsg.ConfigTypeList
-	}
-	return kmsg.ConfigTypeUnknown
 }

@@ -84,7 +84,8 @@ func (c Change) result(held func(name string) (string, bool)) (*string, error) {
 	case Unset:
 		return nil, nil
 	case Set:
-		return c.Value, nil
+		value := strings.TrimSpace(*c.Value)
+		return &value, nil
 	case Append, Subtract:
 	}
 	value, list := held(c.Name)

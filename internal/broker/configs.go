@@ -9,7 +9,6 @@ import (
 
 	"rota/internal/catalog"
 	"rota/internal/group"
-	"rota/internal/storage"
 )
 
 // ConfigEntry is one setting as a client may see it.
@@ -20,7 +19,7 @@ type ConfigEntry struct {
 	// ReadOnly settings cannot be changed while the broker runs.
 	ReadOnly bool
 	Source   Source
-	Kind     Kind
+	Kind     catalog.Kind
 	Doc      string
 	// Synonyms lists every value that was set or is a default, the one that
 	// holds first.
@@ -32,7 +31,7 @@ func (b *Broker) Settings() *Settings { return b.settings.Load() }
 
 // GroupConfig is what the settings of now mean for the rules of groups.
 func (b *Broker) GroupConfig() group.Config {
-	largest := storage.LogConfig{}.MaxMessageBytes
+	largest := 0 // no bound
 	if t, ok := b.Catalog.View().Topic(OffsetsTopic); ok {
 		largest = b.LogConfig(t).MaxMessageBytes
 	}
@@ -79,7 +78,7 @@ func (b *Broker) AlterBroker(ctx context.Context, node bool, a Alteration) error
 		if !ok {
 			return "", false
 		}
-		return s.String(name), p.Kind == List
+		return s.String(name), p.Kind == catalog.KindList
 	})
 	if err != nil {
 		return err
@@ -93,7 +92,7 @@ func (b *Broker) AlterBroker(ctx context.Context, node bool, a Alteration) error
 	}
 	next, err := s.with(merged(b.Catalog.View().Broker(), change))
 	if err != nil {
-		return Refuse(kerr.InvalidRequest, "%s.", capital(err.Error()))
+		return Refuse(kerr.InvalidRequest, "%s", err)
 	}
 	if a.ValidateOnly || len(change) == 0 {
 		return nil
@@ -121,7 +120,7 @@ func checkDynamic(diff map[string]*string) error {
 			continue
 		}
 		if err := p.Check(*value); err != nil {
-			return Refuse(kerr.InvalidRequest, "%s.", capital(err.Error()))
+			return Refuse(kerr.InvalidRequest, "%s", err)
 		}
 	}
 	return nil
@@ -132,17 +131,12 @@ func (b *Broker) applySettings() {
 	for _, t := range b.Catalog.View().Topics() {
 		b.applyTopic(t)
 	}
-	b.Coordinator.SetGroupConfig(b.GroupConfig(), b.Settings().Millis("offsets.retention.check.interval.ms"))
+	b.applyGroups()
 }
 
-// applyTopic makes the configuration of a topic hold in its logs.
-func (b *Broker) applyTopic(t *catalog.Topic) {
-	config := b.LogConfig(t)
-	for i := range t.Partitions {
-		if log, ok := b.Store.Log(storage.Partition{Topic: t.ID, Index: i}); ok {
-			log.SetConfig(config)
-		}
-	}
+// applyGroups makes the settings of now hold in the coordinator.
+func (b *Broker) applyGroups() {
+	b.Coordinator.SetGroupConfig(b.GroupConfig(), b.Settings().Millis("offsets.retention.check.interval.ms"))
 }
 
 // OwnNode reports whether name, as a client writes it, is the id of this

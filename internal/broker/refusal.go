@@ -2,8 +2,6 @@ package broker
 
 import (
 	"fmt"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 )
@@ -23,10 +21,4 @@ func (r *Refusal) Unwrap() error { return r.Kafka }
 // Refuse makes a *Refusal; format is a sentence.
 func Refuse(kafka *kerr.Error, format string, args ...any) error {
 	return &Refusal{Kafka: kafka, Message: fmt.Sprintf(format, args...)}
-}
-
-// capital makes a sentence of an error's text.
-func capital(text string) string {
-	r, size := utf8.DecodeRuneInString(text)
-	return string(unicode.ToUpper(r)) + text[size:]
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"rota/internal/catalog"
 	"rota/internal/group"
 )
 
@@ -37,11 +38,13 @@ type Settings struct {
 	// which wins.
 	cluster, node map[string]string
 	nodePrefix    string
+	// set holds what any of them sets, the one that wins.
+	set map[string]string
 }
 
 // ParseSettings checks what was given at the start, by Kafka's names. It
-// refuses unknown names, values out of their range and contradictions, with a
-// plain sentence that names the setting.
+// refuses unknown names, values out of their range and contradictions with a
+// *catalog.ConfigError.
 func ParseSettings(given map[string]string) (*Settings, error) {
 	s := &Settings{static: map[string]string{}}
 	for _, name := range slices.Sorted(maps.Keys(given)) {
@@ -51,13 +54,14 @@ func ParseSettings(given map[string]string) (*Settings, error) {
 		}
 		p, ok := PropertyNamed(name)
 		if !ok {
-			return nil, fmt.Errorf("there is no setting %s", name)
+			return nil, &catalog.ConfigError{Name: name, Reason: fmt.Sprintf("There is no setting %s.", name)}
 		}
 		if err := p.Check(value); err != nil {
 			return nil, err
 		}
 		s.static[name] = value
 	}
+	s.set = s.static
 	s.nodePrefix = s.String("node.id") + "/"
 	return s, s.check()
 }
@@ -75,7 +79,10 @@ func defaultSettings() *Settings {
 // keeps: settings of all brokers under their names, those of one broker under
 // "id/name".
 func (s *Settings) with(dynamic map[string]string) (*Settings, error) {
-	n := &Settings{static: s.static, nodePrefix: s.nodePrefix, cluster: map[string]string{}, node: map[string]string{}}
+	n := &Settings{
+		static: s.static, nodePrefix: s.nodePrefix,
+		cluster: map[string]string{}, node: map[string]string{}, set: maps.Clone(s.static),
+	}
 	for name, value := range dynamic {
 		if own, ok := strings.CutPrefix(name, s.nodePrefix); ok {
 			n.node[own] = value
@@ -83,13 +90,18 @@ func (s *Settings) with(dynamic map[string]string) (*Settings, error) {
 			n.cluster[name] = value
 		}
 	}
+	maps.Copy(n.set, n.cluster)
+	maps.Copy(n.set, n.node)
 	return n, n.check()
 }
 
 // check finds contradictions between settings.
 func (s *Settings) check() error {
 	if lo, hi := s.Int("group.min.session.timeout.ms"), s.Int("group.max.session.timeout.ms"); lo > hi {
-		return fmt.Errorf("group.min.session.timeout.ms (%d) is above group.max.session.timeout.ms (%d)", lo, hi)
+		return &catalog.ConfigError{
+			Name:   "group.min.session.timeout.ms",
+			Reason: fmt.Sprintf("group.min.session.timeout.ms (%d) is above group.max.session.timeout.ms (%d).", lo, hi),
+		}
 	}
 	return nil
 }
@@ -98,9 +110,6 @@ func (s *Settings) check() error {
 type Sourced struct {
 	Name, Value string
 	Source      Source
-	// unit is set where Value is not in the unit of the topic setting that it
-	// is the default of.
-	unit time.Duration
 }
 
 // Sources lists every value that name has, the one that holds first.
@@ -122,10 +131,8 @@ func (s *Settings) Sources(name string) []Sourced {
 
 // Lookup returns the value that holds for name, and false if it has none.
 func (s *Settings) Lookup(name string) (string, bool) {
-	for _, values := range []map[string]string{s.node, s.cluster, s.static} {
-		if v, ok := values[name]; ok {
-			return v, true
-		}
+	if v, ok := s.set[name]; ok {
+		return v, true
 	}
 	p, ok := PropertyNamed(name)
 	if !ok {
@@ -154,7 +161,7 @@ func (s *Settings) Int(name string) int64 {
 }
 
 // Bool returns whether name is set to true.
-func (s *Settings) Bool(name string) bool { return s.String(name) == "true" }
+func (s *Settings) Bool(name string) bool { return strings.EqualFold(s.String(name), "true") }
 
 // Millis returns the duration that name gives in milliseconds. It ends at the
 // longest duration there is; a negative number stays negative.
@@ -187,22 +194,12 @@ func (s *Settings) Group(maxRecord int) group.Config {
 	}
 }
 
-// topicSources lists the broker settings behind the topic setting name, the
-// one that holds first: what somebody set wins over what nobody did, whatever
-// its unit.
-func (s *Settings) topicSources(name string) []Sourced {
+// topicSources lists the broker settings behind a topic setting, in its unit,
+// the one that holds first: what somebody set wins over what nobody did.
+func (s *Settings) topicSources(k catalog.TopicKey) []Sourced {
 	var found []Sourced
-	for _, p := range properties {
-		if p.Topic != name {
-			continue
-		}
-		found = s.Sources(p.Name)
-		for _, other := range inUnits[p.Name] {
-			for _, v := range s.Sources(other.name) {
-				v.unit = other.unit
-				found = append(found, v)
-			}
-		}
+	for _, synonym := range k.Synonyms {
+		found = append(found, s.Sources(synonym.Name)...)
 	}
 	slices.SortStableFunc(found, func(a, b Sourced) int {
 		return int(a.Source/Default) - int(b.Source/Default)
@@ -210,27 +207,34 @@ func (s *Settings) topicSources(name string) []Sourced {
 	return found
 }
 
-// inUnits names the settings that stand in for one that is not set, in the
-// order in which they are looked at, and the unit of their value.
-var inUnits = map[string][]struct {
-	name string
-	unit time.Duration
-}{
-	"log.retention.ms": {{"log.retention.minutes", time.Minute}, {"log.retention.hours", time.Hour}},
-	"log.roll.ms":      {{"log.roll.hours", time.Hour}},
+// topicValue is the value that a topic setting has, and where from, when own
+// is what is set on the topic.
+func (s *Settings) topicValue(own map[string]string, k catalog.TopicKey) (string, Source) {
+	if value, ok := own[k.Name]; ok {
+		return value, DynamicTopic
+	}
+	behind := s.topicSources(k)
+	if len(behind) == 0 {
+		return k.Default, Default
+	}
+	first := behind[0]
+	for _, synonym := range k.Synonyms {
+		if synonym.Name == first.Name && synonym.Unit != 0 {
+			return inMillis(first.Value, synonym.Unit), first.Source
+		}
+	}
+	return first.Value, first.Source
 }
 
-// topicValue is the value as one of the topic setting that v is behind.
-func (v Sourced) topicValue() string {
-	if v.unit == 0 {
-		return v.Value
-	}
-	n, err := strconv.ParseInt(v.Value, 10, 64)
+// inMillis converts a checked number of units to milliseconds; a negative one
+// means for ever.
+func inMillis(value string, unit time.Duration) string {
+	n, err := strconv.ParseInt(value, 10, 64)
 	if err != nil {
-		panic("broker: setting " + v.Name + " was not checked: " + err.Error())
+		panic("broker: a setting was not checked: " + err.Error())
 	}
 	if n < 0 {
 		return "-1"
 	}
-	return strconv.FormatInt(n*v.unit.Milliseconds(), 10)
+	return strconv.FormatInt(n*unit.Milliseconds(), 10)
 }

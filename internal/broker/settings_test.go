@@ -3,12 +3,14 @@ package broker
 import (
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"rota/internal/catalog"
 )
 
 func TestPropertiesAreSortedAndTheirDefaultsAreValid(t *testing.T) {
@@ -30,15 +32,14 @@ func TestPropertiesAreSortedAndTheirDefaultsAreValid(t *testing.T) {
 
 func TestParseSettingsRefuses(t *testing.T) {
 	tests := []struct{ name, key, value, want string }{
-		{"an unknown name", "no.such.setting", "1", "there is no setting no.such.setting"},
-		{"text for a number", "group.max.size", "many", `group.max.size is a whole number, not "many"`},
-		{"a number below its range", "group.max.size", "0", "group.max.size lies between 1 and 2147483647; 0 does not"},
-		{"a number above its range", "num.partitions", "10001", "num.partitions lies between 1 and 10000; 10001 does not"},
-		{"a yes", "auto.create.topics.enable", "yes", `auto.create.topics.enable is true or false, not "yes"`},
-		{"an unknown word", "durability", "maybe", `durability is one of fsync, interval, never, not "maybe"`},
-		{"an unknown word in a list", "log.cleanup.policy", "delete,burn", `log.cleanup.policy takes delete and compact, separated by commas, not "delete,burn"`},
-		{"an empty list", "log.cleanup.policy", "", `log.cleanup.policy takes delete and compact, separated by commas, not ""`},
-		{"contradictions", "group.min.session.timeout.ms", "1800001", "group.min.session.timeout.ms (1800001) is above group.max.session.timeout.ms (1800000)"},
+		{"an unknown name", "no.such.setting", "1", "There is no setting no.such.setting."},
+		{"text for a number", "group.max.size", "many", `group.max.size is a whole number, not "many".`},
+		{"a number below its range", "group.max.size", "0", `group.max.size is 1 or more, not "0".`},
+		{"a number above its range", "num.partitions", "10001", `num.partitions is from 1 to 10000, not "10001".`},
+		{"a yes", "auto.create.topics.enable", "yes", `auto.create.topics.enable is true or false, not "yes".`},
+		{"an unknown word", "durability", "maybe", `durability is one of fsync, interval, never, not "maybe".`},
+		{"an unknown word in a list", "log.cleanup.policy", "delete,burn", `log.cleanup.policy takes compact and delete, each once, separated by commas, not "delete,burn".`},
+		{"contradictions", "group.min.session.timeout.ms", "1800001", "group.min.session.timeout.ms (1800001) is above group.max.session.timeout.ms (1800000)."},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -69,7 +70,7 @@ func TestSettingsThatWereSetLastWin(t *testing.T) {
 		{Name: "log.segment.bytes", Value: "100", Source: StaticBroker},
 		{Name: "log.segment.bytes", Value: "1073741824", Source: Default},
 	}
-	if diff := cmp.Diff(want, s.Sources("log.segment.bytes"), cmpopts.IgnoreUnexported(Sourced{})); diff != "" {
+	if diff := cmp.Diff(want, s.Sources("log.segment.bytes")); diff != "" {
 		t.Errorf("sources (-want +got):\n%s", diff)
 	}
 	if got := s.Int("log.segment.bytes"); got != 300 {
@@ -107,8 +108,13 @@ func TestRetentionComesFromTheFinestUnitThatWasSet(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := s.topicSources("retention.ms")[0].topicValue(); got != test.want {
+			k, _ := catalog.TopicKeyNamed("retention.ms")
+			if got, _ := s.topicValue(nil, k); got != test.want {
 				t.Errorf("retention.ms is %s, want %s", got, test.want)
+			}
+			age := catalog.Resolve(nil, s.set).RetentionAge
+			if ms, err := strconv.ParseInt(test.want, 10, 64); err != nil || age.Milliseconds() != max(ms, 0) && age >= 0 {
+				t.Errorf("logs keep records for %v, and the setting says %s ms", age, test.want)
 			}
 		})
 	}

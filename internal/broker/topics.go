@@ -88,7 +88,7 @@ func (b *Broker) checkNew(n NewTopic) (*catalog.Topic, error) {
 	if err := checkCollision(view, n.Name); err != nil {
 		return nil, err
 	}
-	config, err := checkTopicConfig(n.Config)
+	config, err := b.checkNewConfig(n.Config)
 	if err != nil {
 		return nil, err
 	}
