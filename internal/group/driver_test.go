@@ -22,6 +22,7 @@ type driver struct {
 	open   map[Ticket]bool
 	// answers are the bodies of all replies, by ticket.
 	answers map[Ticket]Response
+	replied []Reply // the same in the order of release
 	events  []Event
 	held    []Reply // replies that wait while stalled
 	stalled bool
@@ -100,6 +101,7 @@ func (d *driver) settle(fx Effects) {
 
 func (d *driver) release(r Reply) {
 	d.answers[r.Ticket] = r.Body
+	d.replied = append(d.replied, r)
 	if r.Session {
 		d.g.Released(d.now, r.Ticket)
 	}

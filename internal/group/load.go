@@ -86,7 +86,9 @@ func (g *Group) Unload(now Now) Effects {
 	if g.Exists() {
 		g.emit(Event{Kind: GroupUnloaded, Generation: g.generation, Cause: CauseMoved, Count: len(g.members)})
 	}
-	for _, p := range g.parked() {
+	requests := g.parked()
+	g.out.Replies = make([]Reply, 0, len(requests))
+	for _, p := range requests {
 		g.reply(p.ticket, DependsNothing, p.refusal(codeNotCoordinator))
 	}
 	out := g.out
