@@ -44,5 +44,14 @@ func Table() []API {
 
 // dataAPIs are the APIs of bootstrap and of the data path.
 func dataAPIs() []API {
-	return []API{}
+	return []API{
+		produceAPI(),
+		fetchAPI(),
+		listOffsetsAPI(),
+		metadataAPI(),
+		findCoordinatorAPI(),
+		apiVersionsAPI(),
+		initProducerIDAPI(),
+		offsetForLeaderEpochAPI(),
+	}
 }
