@@ -34,7 +34,7 @@ func (g *Group) checkState() error {
 	switch g.state {
 	case Empty:
 		need(members == 0, "members")
-		need(g.protocolName == "" || g.log.group != nil, "protocol")
+		need(g.protocolName == "", "protocol")
 	case PreparingRebalance:
 		need(g.syncing.missing == 0, "pending syncs")
 		need(g.joining.initial || !g.allJoined(), "everyone has joined")

@@ -165,7 +165,7 @@ func (m *member) take(r *Join) {
 // given up on it, but its connection may still wait for an answer.
 func (g *Group) parkJoin(m *member, t Ticket) {
 	if m.join.waits {
-		g.reply(m.join.ticket, DependsNothing, g.refusal(codeNotCoordinator, m.id))
+		g.reply(m.join.ticket, DependsNothing, refusal(codeNotCoordinator, m.id))
 	} else {
 		g.joining.waiting++
 	}
@@ -224,10 +224,10 @@ func (g *Group) joinedMembers() []JoinedMember {
 }
 
 // refusal is the answer to a JoinGroup that fails.
-func (g *Group) refusal(c Code, memberID string) Joined {
+func refusal(c Code, memberID string) Joined {
 	return Joined{Code: c, Generation: -1, MemberID: memberID}
 }
 
 func (g *Group) refuseJoin(t Ticket, c Code, memberID string) {
-	g.reply(t, DependsStep, g.refusal(c, memberID))
+	g.reply(t, DependsStep, refusal(c, memberID))
 }

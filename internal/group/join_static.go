@@ -34,7 +34,7 @@ func (g *Group) replace(t Ticket, r *Join, old *member) {
 // fence answers what the old owner of an instance id has parked.
 func (g *Group) fence(old *member) {
 	if old.join.waits {
-		g.unparkJoin(old, g.refusal(codeFencedInstanceID, old.id))
+		g.unparkJoin(old, refusal(codeFencedInstanceID, old.id))
 	}
 	if old.sync.waits {
 		t := old.sync.ticket

@@ -33,7 +33,7 @@ func (g *Group) load(epoch int32) {
 	}
 	g.generation, g.protocolType, g.since = v.Generation, v.ProtocolType, v.StateTimestamp
 	g.skipTo = generationAfter(v.Generation, int64(epoch)-int64(g.log.epoch))
-	if v.Protocol != nil {
+	if v.Protocol != nil && len(v.Members) > 0 {
 		g.protocolName = *v.Protocol
 	}
 	for i := range v.Members {
@@ -105,7 +105,7 @@ type parkedRequest struct {
 
 func (p *parkedRequest) refusal(c Code) Response {
 	if p.joins {
-		return Joined{Code: c, Generation: -1, MemberID: p.member.id}
+		return refusal(c, p.member.id)
 	}
 	return Synced{Code: c}
 }

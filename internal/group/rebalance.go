@@ -132,7 +132,7 @@ func (g *Group) install(leader *member, plan []Assignment) {
 // to say, after it has removed all that go.
 func (g *Group) evict(m *member, kind EventKind, why Cause) {
 	if m.join.waits {
-		g.unparkJoin(m, g.refusal(codeUnknownMemberID, ""))
+		g.unparkJoin(m, refusal(codeUnknownMemberID, ""))
 	}
 	if m.sync.waits {
 		t := m.sync.ticket

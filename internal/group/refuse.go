@@ -9,7 +9,7 @@ package group
 func Refuse(req Request, c Code) Response {
 	switch r := req.(type) {
 	case Join:
-		return Joined{Code: c, Generation: -1, MemberID: echoed(r.MemberID, c)}
+		return refusal(c, echoed(r.MemberID, c))
 	case Sync:
 		if c == codeCoordinatorLoadInProgress {
 			c = codeRebalanceInProgress
@@ -43,8 +43,7 @@ func Refuse(req Request, c Code) Response {
 // echoed is the member id in the answer to a Join that never reached its
 // group: the request's own if the refusal is about the request, else none.
 func echoed(id string, c Code) string {
-	switch c {
-	case codeCoordinatorNotAvailable, codeInvalidGroupID, codeInvalidSessionTimeout:
+	if c == codeCoordinatorNotAvailable || c == codeInvalidGroupID || c == codeInvalidSessionTimeout {
 		return id
 	}
 	return ""
