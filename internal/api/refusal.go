@@ -1,12 +1,9 @@
 package api
 
 import (
-	"errors"
 	"iter"
 
 	"github.com/twmb/franz-go/pkg/kerr"
-
-	"rota/internal/broker"
 )
 
 // refusal is how a response says that something was not done: a code and,
@@ -20,15 +17,9 @@ func refuse(kafka *kerr.Error, message string) refusal {
 	return refusal{kafka.Code, &message}
 }
 
-// refusal turns what the broker answered into what the response says. A fault
-// is logged, since a response has no room for it.
+// refusal turns what the rooms below answered into what the response says.
 func (s *Server) refusal(err error) refusal {
-	var r *broker.Refusal
-	if errors.As(err, &r) {
-		return refuse(r.Kafka, r.Message)
-	}
-	s.Log.Error("request failed", "err", err)
-	return refuse(kerr.KafkaStorageError, "The broker could not write this down: "+err.Error()+".")
+	return refusal{s.errorCode(err), sentence(err)}
 }
 
 // duplicate refuses what a request names more than once.
