@@ -1,0 +1,260 @@
+package disk
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"time"
+
+	"rota/internal/vfs"
+)
+
+// journalFile is one file of the chain. f, seq, salt and first do not change
+// while it is active; the other fields are guarded by journal.mu, but only the
+// flushing goroutine changes end, last and allocated.
+type journalFile struct {
+	f       vfs.File // nil once it is sealed
+	seq     uint64
+	salt    uint64
+	last    uint64 // number of its last flush that counts, 0 = none
+	end     int64  // behind that flush
+	synced  int64  // what a sync covers
+	trimmed int64  // manifests cover what lies before
+	// allocated is the space known to be written.
+	allocated int64
+	// tainted says that a write or sync failed: the space is not used again.
+	tainted bool
+	// sealing keeps the syncer away. syncing says that it is using f; whoever
+	// seals waits for idle.
+	sealing bool
+	syncing bool
+	idle    chan struct{}
+}
+
+// startFile makes the next journal file: durable, empty, and voiding all that
+// lies behind the last flush that counts.
+func (j *journal) startFile(first uint64) (*journalFile, error) {
+	seq := j.nextSeq
+	j.nextSeq++
+	f, from, allocated, err := j.takeSpace()
+	if err != nil {
+		return nil, err
+	}
+	h := fileHeader{
+		durability: j.c.Durability, seq: seq, salt: newSalt(), first: first,
+		predecessorSynced: true, epoch: j.epoch, created: j.c.Now().UnixMilli(),
+	}
+	j.mu.Lock()
+	j.linkLocked(&h)
+	j.mu.Unlock()
+	if err := j.publish(f, from, &h); err != nil {
+		// It may have its name already. It is empty, so it does no harm there.
+		return nil, errors.Join(err, f.Close(), removeIfThere(j.c.FS, from),
+			removeIfThere(j.c.FS, j.path(journalPath(seq))))
+	}
+	a := &journalFile{f: f, seq: seq, salt: h.salt, end: journalHeader, synced: journalHeader, allocated: allocated}
+	j.mu.Lock()
+	j.files = append(j.files, a)
+	j.mu.Unlock()
+	if err := j.recycle(j.stale, j.dead); err != nil {
+		// They are void, so nothing depends on their being gone.
+		j.c.Log.Warn("void journal files cannot be reused", "err", err)
+	}
+	j.stale, j.dead = nil, nil
+	return a, nil
+}
+
+// linkLocked names the predecessor in a header: the newest file with a flush
+// that counts. Files without one, which the header voids, leave the chain.
+func (j *journal) linkLocked(h *fileHeader) {
+	n := len(j.files)
+	for n > 0 && j.files[n-1].last == 0 {
+		n--
+		if j.files[n].tainted {
+			j.dead = append(j.dead, j.files[n].seq)
+		} else {
+			j.stale = append(j.stale, j.files[n].seq)
+		}
+	}
+	j.files = j.files[:n]
+	if n > 0 {
+		p := j.files[n-1]
+		h.prev, h.prevSalt, h.prevEnd = p.seq, p.salt, p.end
+		h.predecessorSynced = p.synced >= p.end
+	}
+}
+
+// takeSpace returns a spare file, or a new one with some space written ahead.
+func (j *journal) takeSpace() (f vfs.File, path string, allocated int64, err error) {
+	j.mu.Lock()
+	var spare uint64
+	if n := len(j.spares); n > 0 {
+		spare, j.spares = j.spares[n-1], j.spares[:n-1]
+	}
+	j.mu.Unlock()
+	if spare > 0 {
+		path = j.path(sparePath(spare))
+		if f, err = j.c.FS.Open(path); err == nil {
+			if allocated, err = f.Size(); err == nil && allocated >= journalHeader {
+				return f, path, allocated, nil
+			}
+			f.Close()
+		}
+		j.c.Log.Warn("spare journal file cannot be used", "file", path, "err", err)
+	}
+	path = j.path(journalName + "/" + prepareName)
+	if f, err = j.c.FS.Create(path); err != nil {
+		return nil, "", 0, err
+	}
+	allocated = min(aheadStep, j.c.JournalFile)
+	if err = f.Allocate(allocated); err != nil {
+		return nil, "", 0, errors.Join(err, f.Close(), removeIfThere(j.c.FS, path))
+	}
+	return f, path, allocated, nil
+}
+
+// publish makes the header durable and then gives the file its name.
+func (j *journal) publish(f vfs.File, from string, h *fileHeader) error {
+	if _, err := f.WriteAt(h.encode(), 0); err != nil {
+		return err
+	}
+	if err := f.Sync(); err != nil {
+		return err
+	}
+	if err := j.c.FS.Rename(from, j.path(journalPath(h.seq))); err != nil {
+		return err
+	}
+	return j.dir.Sync()
+}
+
+// seal ends a file that is full: it is synced before its successor is used.
+func (j *journal) seal(a *journalFile) error {
+	j.waitIdle(a)
+	if a.synced < a.end {
+		if err := a.f.Sync(); err != nil {
+			j.lose(err)
+			return err
+		}
+	}
+	j.mu.Lock()
+	a.synced = a.end
+	f := a.f
+	a.f = nil
+	j.mu.Unlock()
+	return f.Close()
+}
+
+// abandon ends a file that failed: it is neither written nor synced again.
+func (j *journal) abandon(a *journalFile) {
+	j.waitIdle(a)
+	j.mu.Lock()
+	a.tainted = true
+	f := a.f
+	a.f = nil
+	j.mu.Unlock()
+	f.Close()
+}
+
+// waitIdle returns when the syncer does not use a file. It will not begin to:
+// the caller is the goroutine whose flushes it would sync, and the file is
+// left behind before it flushes again.
+func (j *journal) waitIdle(a *journalFile) {
+	for {
+		j.mu.Lock()
+		syncing, idle := a.syncing, a.idle
+		a.sealing = true
+		j.mu.Unlock()
+		if !syncing {
+			return
+		}
+		<-idle
+	}
+}
+
+// recycle turns void files into spares, or deletes them if there are enough.
+// It deletes the dead ones.
+func (j *journal) recycle(seqs, dead []uint64) error {
+	for _, seq := range dead {
+		if err := removeIfThere(j.c.FS, j.path(journalPath(seq))); err != nil {
+			return err
+		}
+	}
+	if len(seqs) == 0 {
+		return nil
+	}
+	j.mu.Lock()
+	room := int(j.c.JournalSpare/j.c.JournalFile) - len(j.files) - len(j.spares)
+	j.mu.Unlock()
+	var spares []uint64
+	for _, seq := range seqs {
+		from := j.path(journalPath(seq))
+		var err error
+		if len(spares) < room {
+			if err = j.c.FS.Rename(from, j.path(sparePath(seq))); err == nil {
+				spares = append(spares, seq)
+			}
+		} else {
+			err = removeIfThere(j.c.FS, from)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	// A spare is written to only when it cannot come back under its old name.
+	if err := j.dir.Sync(); err != nil {
+		return err
+	}
+	j.mu.Lock()
+	j.spares = append(j.spares, spares...)
+	j.mu.Unlock()
+	return nil
+}
+
+// syncLoop syncs the active file each interval (durability interval).
+func (j *journal) syncLoop() {
+	tick := time.NewTicker(j.c.Interval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-j.stop:
+			return
+		case <-tick.C:
+			if err := j.syncActive(); err != nil {
+				j.lose(err)
+				return
+			}
+		}
+	}
+}
+
+func (j *journal) syncActive() error {
+	j.mu.Lock()
+	a := j.activeLocked()
+	if a == nil || a.sealing || a.tainted || a.synced >= a.end {
+		j.mu.Unlock()
+		return nil
+	}
+	end := a.end
+	a.syncing, a.idle = true, make(chan struct{})
+	j.mu.Unlock()
+	err := a.f.Sync()
+	j.mu.Lock()
+	a.syncing = false
+	if err == nil {
+		a.synced = max(a.synced, end)
+	}
+	j.mu.Unlock()
+	close(a.idle)
+	return err
+}
+
+// newSalt returns a salt, never 0, which unused space is full of.
+func newSalt() uint64 {
+	var b [8]byte
+	for {
+		_, _ = rand.Read(b[:]) // it never fails
+		if s := binary.BigEndian.Uint64(b[:]); s != 0 {
+			return s
+		}
+	}
+}

@@ -1,0 +1,290 @@
+package disk
+
+import (
+	"errors"
+	"io/fs"
+	"path/filepath"
+
+	"rota/internal/record"
+	"rota/internal/storage"
+	"rota/internal/vfs"
+)
+
+const (
+	// writeStep bounds one write to a segment, so that a round does not stand
+	// in the way of the journal.
+	writeStep = 1 << 20
+	// eachLimit is how many files are synced one by one; more are cheaper
+	// together.
+	eachLimit = 6
+)
+
+// settler is the state of Settle and Remove, which one goroutine calls.
+type settler struct {
+	manifests vfs.Dir
+	folders   map[storage.Partition]bool // that exist under segments
+	// removed says that a manifest has been deleted and not durably so.
+	removed bool
+	buf     []byte
+}
+
+func (st *settler) open(c Config) (err error) {
+	st.folders = map[storage.Partition]bool{}
+	st.manifests, err = c.FS.OpenDir(filepath.Join(c.Dir, manifestName))
+	return err
+}
+
+func (st *settler) close() {
+	if st.manifests != nil {
+		st.manifests.Close()
+	}
+}
+
+// syncManifests makes the names of manifests durable.
+func (st *settler) syncManifests() error {
+	if err := st.manifests.Sync(); err != nil {
+		return err
+	}
+	st.removed = false
+	return nil
+}
+
+// round is a settling round under way.
+type round struct {
+	names    []string // files and folders to sync
+	folders  map[string]bool
+	few      bool       // so few that each is synced by itself
+	segments []*segment // in use, if few
+	opened   []vfs.File // new manifests, if few
+}
+
+// Settle implements storage.Medium: docs/format/manifest.md, "Replacing many
+// at once".
+func (m *Medium) Settle(moves []storage.Move) error {
+	r := &round{folders: map[string]bool{}}
+	err := m.prepare(r, moves)
+	if err == nil {
+		err = m.sync(r)
+	}
+	for _, sg := range r.segments {
+		m.segments.release(sg)
+	}
+	for _, f := range r.opened {
+		err = errors.Join(err, f.Close())
+	}
+	if err != nil {
+		m.discard(moves)
+		return err
+	}
+	for i := range moves {
+		path := filepath.Join(m.c.Dir, manifestPath(moves[i].Manifest.Partition))
+		if err := m.c.FS.Rename(path+tmpExt, path); err != nil {
+			return err
+		}
+	}
+	if err := m.settler.syncManifests(); err != nil {
+		return err
+	}
+	for i := range moves {
+		p := moves[i].Manifest.Partition
+		for j := range moves[i].Drop {
+			m.dropSegment(p, moves[i].Drop[j].Token)
+		}
+	}
+	return nil
+}
+
+// prepare writes segment bytes and new manifests.
+func (m *Medium) prepare(r *round, moves []storage.Move) error {
+	files := 0
+	for i := range moves {
+		files += 1 + len(moves[i].Writes)
+	}
+	r.few = files <= eachLimit
+	for i := range moves {
+		p := moves[i].Manifest.Partition
+		for j := range moves[i].Writes {
+			w := &moves[i].Writes[j]
+			sg, err := m.writeSegment(r, p, w, moves[i].Manifest)
+			if err != nil {
+				return err
+			}
+			r.names = append(r.names, filepath.Join(m.c.Dir, segmentPath(p, w.Token)))
+			if r.few {
+				r.segments = append(r.segments, sg)
+			} else {
+				m.segments.release(sg)
+			}
+		}
+		f, err := m.writeManifest(moves[i].Manifest)
+		if err != nil {
+			return err
+		}
+		r.names = append(r.names, filepath.Join(m.c.Dir, manifestPath(p)+tmpExt))
+		if r.few {
+			r.opened = append(r.opened, f)
+		} else if err := f.Close(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sync makes everything durable that prepare wrote.
+func (m *Medium) sync(r *round) error {
+	if !r.few {
+		for folder := range r.folders {
+			r.names = append(r.names, folder)
+		}
+		return m.root.SyncAll(r.names)
+	}
+	for _, sg := range r.segments {
+		if err := sg.f.Sync(); err != nil {
+			return err
+		}
+	}
+	for _, f := range r.opened {
+		if err := f.Sync(); err != nil {
+			return err
+		}
+	}
+	for folder := range r.folders {
+		if err := vfs.SyncDir(m.c.FS, folder); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeSegment writes batches behind a segment's last or into a new one.
+func (m *Medium) writeSegment(r *round, p storage.Partition, w *storage.SegmentWrite, to *storage.Manifest) (*segment, error) {
+	sg, err := m.segmentFor(r, p, w, to)
+	if err != nil {
+		return nil, err
+	}
+	err = m.appendBatches(sg, w)
+	if err != nil {
+		m.segments.release(sg)
+		// What it holds behind w.At is unknown.
+		m.segments.forget(sg.key)
+		return nil, err
+	}
+	if _, unsaved := sg.state(); unsaved >= saveStep {
+		sg.save(m.c)
+	}
+	return sg, nil
+}
+
+func (m *Medium) segmentFor(r *round, p storage.Partition, w *storage.SegmentWrite, to *storage.Manifest) (*segment, error) {
+	if w.At > 0 {
+		return m.segments.acquire(p, &storage.Segment{Base: w.Base, Token: w.Token, Size: w.At})
+	}
+	dir := filepath.Join(m.c.Dir, segmentFolder(p))
+	if !m.settler.folders[p] {
+		if err := m.c.FS.Mkdir(dir); err != nil && !errors.Is(err, fs.ErrExist) {
+			return nil, err
+		}
+		m.settler.folders[p] = true
+		r.folders[filepath.Dir(dir)] = true
+	}
+	r.folders[dir] = true
+	head := segmentHead{durability: m.c.Durability, partition: p, base: w.Base}
+	for i := range to.Segments {
+		if to.Segments[i].Token == w.Token {
+			head.created = to.Segments[i].Created
+		}
+	}
+	return m.segments.create(p, w.Token, head)
+}
+
+// appendBatches writes and indexes.
+func (m *Medium) appendBatches(sg *segment, w *storage.SegmentWrite) error {
+	if covered, _ := sg.state(); covered > w.At {
+		sg.rewind(w.At)
+	}
+	if err := sg.extend(w.At); err != nil {
+		return err
+	}
+	for done := 0; done < len(w.Batches); done += writeStep {
+		b := w.Batches[done:min(done+writeStep, len(w.Batches))]
+		if _, err := sg.f.WriteAt(b, segmentHeader+w.At+int64(done)); err != nil {
+			return err
+		}
+	}
+	for at := 0; at < len(w.Batches); {
+		h, err := record.ParseHeader(w.Batches[at:])
+		if err != nil {
+			return err
+		}
+		sg.add(&h, w.At+int64(at))
+		at += h.Size()
+	}
+	return nil
+}
+
+// writeManifest writes a manifest under its temporary name.
+func (m *Medium) writeManifest(manifest *storage.Manifest) (vfs.File, error) {
+	f, err := m.c.FS.Create(filepath.Join(m.c.Dir, manifestPath(manifest.Partition)+tmpExt))
+	if err != nil {
+		return nil, err
+	}
+	m.settler.buf = appendManifest(m.settler.buf[:0], manifest, m.c.Durability)
+	if _, err := f.WriteAt(m.settler.buf, 0); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// discard deletes the new manifests of a round that failed.
+func (m *Medium) discard(moves []storage.Move) {
+	for i := range moves {
+		path := filepath.Join(m.c.Dir, manifestPath(moves[i].Manifest.Partition)+tmpExt)
+		if err := removeIfThere(m.c.FS, path); err != nil {
+			m.c.Log.Warn("unused manifest stays", "file", path, "err", err)
+		}
+	}
+}
+
+// dropSegment deletes a segment. What cannot be deleted is deleted at the next
+// start.
+func (m *Medium) dropSegment(p storage.Partition, token string) {
+	m.segments.forget(segmentKey{p, token})
+	for _, rel := range []string{segmentPath(p, token), indexPath(p, token)} {
+		if err := removeIfThere(m.c.FS, filepath.Join(m.c.Dir, rel)); err != nil {
+			m.c.Log.Warn("unused file stays", "file", rel, "err", err)
+		}
+	}
+}
+
+// Remove implements storage.Medium. The manifest is gone, durably, before any
+// segment goes: a manifest without its segments would be damage.
+func (m *Medium) Remove(p storage.Partition) error {
+	path := filepath.Join(m.c.Dir, manifestPath(p))
+	switch err := m.c.FS.Remove(path); {
+	case err == nil:
+		m.settler.removed = true
+	case !errors.Is(err, fs.ErrNotExist):
+		return err
+	}
+	if m.settler.removed {
+		if err := m.settler.syncManifests(); err != nil {
+			return err
+		}
+	}
+	m.segments.forgetPartition(p)
+	dir := filepath.Join(m.c.Dir, segmentFolder(p))
+	names, err := m.c.FS.List(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if err := removeIfThere(m.c.FS, filepath.Join(dir, name)); err != nil {
+			return err
+		}
+	}
+	delete(m.settler.folders, p)
+	return m.c.FS.Remove(dir)
+}

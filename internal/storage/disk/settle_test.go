@@ -1,0 +1,208 @@
+package disk
+
+import (
+	"bytes"
+	"errors"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"rota/internal/record"
+	"rota/internal/storage"
+	"rota/internal/vfs"
+)
+
+// shelf builds moves for one partition, as the store above does.
+type shelf struct {
+	storage.Manifest
+	all []byte // every batch there is, from offset 0
+}
+
+func newShelf(p storage.Partition) *shelf {
+	return &shelf{Manifest: storage.Manifest{Partition: p, Epochs: []storage.EpochStart{{Epoch: 1}}, Producers: []byte("state")}}
+}
+
+// move appends batches to the last segment, or to a new one.
+func (s *shelf) move(m *Medium, fresh bool, batches ...[]byte) storage.Move {
+	if fresh || len(s.Segments) == 0 {
+		s.Segments = append(s.Segments, storage.Segment{Base: s.End, End: s.End, MaxTimestamp: -1, Created: 77, Token: m.NewToken(s.Partition, s.End)})
+	}
+	seg := &s.Segments[len(s.Segments)-1]
+	w := storage.SegmentWrite{Token: seg.Token, Base: seg.Base, At: seg.Size}
+	for _, b := range batches {
+		h, err := record.ParseHeader(b)
+		if err != nil {
+			panic(err)
+		}
+		w.Batches = append(w.Batches, b...)
+		seg.Size += int64(len(b))
+		seg.End = h.NextOffset()
+		if h.MaxTimestamp > seg.MaxTimestamp {
+			seg.MaxTimestamp, seg.MaxTimestampOffset = h.MaxTimestamp, h.LastOffset()
+		}
+	}
+	s.End, s.LastStable = seg.End, seg.End
+	s.Flush++
+	s.all = append(s.all, w.Batches...)
+	manifest := s.Manifest
+	manifest.Segments = slices.Clone(s.Segments)
+	return storage.Move{Manifest: &manifest, Writes: []storage.SegmentWrite{w}}
+}
+
+// run returns batches of one record from the next offset on.
+func (s *shelf) run(n int, size int, ts func(offset int64) int64) [][]byte {
+	var all [][]byte
+	for i := range n {
+		offset := s.End + int64(i)
+		all = append(all, batch(offset, 1, ts(offset), size))
+	}
+	return all
+}
+
+func rising(offset int64) int64 { return 1000 + 10*offset }
+
+func settle(t testing.TB, m *Medium, moves ...storage.Move) {
+	t.Helper()
+	if err := m.Settle(moves); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// readAll reads a whole partition in reads of the given size.
+func readAll(m *Medium, s *storage.Manifest, limit int) (all []byte, err error) {
+	for _, seg := range s.Segments {
+		for at := seg.Base; at < seg.End; {
+			from := len(all)
+			if all, err = m.Read(s.Partition, seg, at, limit, all); err != nil {
+				return all, err
+			}
+			if len(all) == from {
+				return all, errors.New("read returned nothing before the end")
+			}
+			for b := all[from:]; len(b) > 0; {
+				h, err := record.ParseHeader(b)
+				if err != nil {
+					return all, err
+				}
+				at, b = h.NextOffset(), b[h.Size():]
+			}
+		}
+	}
+	return all, nil
+}
+
+func TestSettledBatchesAreReadBack(t *testing.T) {
+	onBoth(t, func(t *testing.T, c Config) {
+		m, _ := recoverFrom(t, c)
+		var shelves []*shelf
+		for topic := range byte(9) { // more than are synced one by one
+			shelves = append(shelves, newShelf(partition(topic+1, int32(topic))))
+		}
+		for round := range 4 {
+			var moves []storage.Move
+			for i, s := range shelves {
+				if i == 0 || round%2 == 0 {
+					moves = append(moves, s.move(m, round == 2, s.run(20, 900+100*i, rising)...))
+				}
+			}
+			settle(t, m, moves...)
+		}
+		check := func(m *Medium) {
+			t.Helper()
+			for _, s := range shelves {
+				for _, limit := range []int{1, 1000, 5000, 1 << 20} {
+					got, err := readAll(m, &s.Manifest, limit)
+					if err != nil || !bytes.Equal(got, s.all) {
+						t.Fatalf("partition %v: read %d bytes of %d, %v", s.Partition, len(got), len(s.all), err)
+					}
+				}
+			}
+		}
+		check(m)
+		closeMedium(t, m)
+		m, h := recoverFrom(t, c)
+		for _, s := range shelves {
+			if diff := cmp.Diff(&s.Manifest, h.manifests[s.Partition]); diff != "" {
+				t.Errorf("manifest (-want +got):\n%s", diff)
+			}
+		}
+		if h.report.LastFlush != shelves[0].Flush {
+			t.Errorf("last flush is %d, a manifest covers %d", h.report.LastFlush, shelves[0].Flush)
+		}
+		check(m)
+		closeMedium(t, m)
+	})
+}
+
+func TestSeekFindsTheFirstBatchSince(t *testing.T) {
+	m, _ := recoverFrom(t, testConfig(vfs.NewMem()))
+	defer closeMedium(t, m)
+	s := newShelf(partition(1, 0))
+	// Timestamps that go back now and then.
+	ts := func(offset int64) int64 { return 1000 + 10*offset - 95*(offset%3) }
+	for range 3 {
+		settle(t, m, s.move(m, false, s.run(150, 700, ts)...))
+	}
+	seg := s.Segments[0]
+	for want := int64(500); want < 6000; want += 7 {
+		expect := seg.End
+		for offset := range seg.End {
+			if ts(offset) >= want {
+				expect = offset
+				break
+			}
+		}
+		if got, err := m.Seek(s.Partition, seg, want); err != nil || got != expect {
+			t.Fatalf("Seek(%d) = %d, %v, want %d", want, got, err, expect)
+		}
+	}
+}
+
+func TestReadBeginsWithTheBatchThatContainsTheOffset(t *testing.T) {
+	m, _ := recoverFrom(t, testConfig(vfs.NewMem()))
+	defer closeMedium(t, m)
+	s := newShelf(partition(1, 0))
+	// Offsets 0-4, 5-9, a gap as compaction leaves it, 20-24.
+	settle(t, m, s.move(m, false, batch(0, 5, 1, 100), batch(5, 5, 2, 200), batch(20, 5, 3, 300)))
+	seg := s.Segments[0]
+	for offset, base := range map[int64]int64{0: 0, 4: 0, 5: 5, 9: 5, 10: 20, 20: 20, 24: 20} {
+		got, err := m.Read(s.Partition, seg, offset, 1, []byte("before"))
+		if err != nil || !bytes.HasPrefix(got, []byte("before")) || record.BaseOffset(got[6:]) != base {
+			t.Errorf("read at %d: %d bytes, %v, want the batch at %d", offset, len(got), err, base)
+		}
+	}
+	if got, err := m.Read(s.Partition, seg, 25, 1000, nil); err != nil || len(got) != 0 {
+		t.Errorf("read at the end: %d bytes, %v", len(got), err)
+	}
+}
+
+func TestDropAndRemoveDeleteFiles(t *testing.T) {
+	onBoth(t, func(t *testing.T, c Config) {
+		m, _ := recoverFrom(t, c)
+		s := newShelf(partition(1, 0))
+		settle(t, m, s.move(m, false, s.run(3, 100, rising)...))
+		settle(t, m, s.move(m, true, s.run(3, 100, rising)...))
+		manifest := s.Manifest
+		manifest.Start, manifest.Segments = 3, s.Segments[1:]
+		settle(t, m, storage.Move{Manifest: &manifest, Drop: s.Segments[:1]})
+		folder := filepath.Join(c.Dir, segmentFolder(s.Partition))
+		names, err := c.FS.List(folder)
+		if want := []string{s.Segments[1].Token + segmentExt}; err != nil || !slices.Equal(names, want) {
+			t.Errorf("after the drop the folder holds %v, %v, want %v", names, err, want)
+		}
+		if err := m.Remove(s.Partition); err != nil {
+			t.Fatal(err)
+		}
+		for _, dir := range []string{manifestName, segmentName} {
+			if names, err := c.FS.List(filepath.Join(c.Dir, dir)); err != nil || len(names) != 0 {
+				t.Errorf("after Remove %s holds %v, %v", dir, names, err)
+			}
+		}
+		if err := m.Remove(s.Partition); err != nil {
+			t.Errorf("removing it again: %v", err)
+		}
+		closeMedium(t, m)
+	})
+}
