@@ -3,43 +3,16 @@ package catalog
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"maps"
+	"sync/atomic"
+	"time"
 
+	"rota/internal/record"
+	"rota/internal/schema"
 	"rota/internal/storage"
 )
-
-// Topic is one topic as it is now. It must not be changed.
-type Topic struct {
-	Name       string
-	ID         storage.TopicID
-	Partitions int32
-	// Config holds what was set on the topic, by Kafka's names.
-	Config   map[string]string
-	Internal bool
-}
-
-// View is the catalog at one moment. It never changes: take a new one to see
-// what has.
-type View struct {
-	// Topics that exist, by name. Those being deleted are not listed.
-	byName map[string]*Topic
-	byID   map[storage.TopicID]*Topic
-	sorted []*Topic
-	// Broker holds the dynamic broker configuration, by Kafka's names.
-	broker map[string]string
-}
-
-// Topic finds a topic by name.
-func (v *View) Topic(name string) (*Topic, bool) { t, ok := v.byName[name]; return t, ok }
-
-// TopicByID finds a topic by id.
-func (v *View) TopicByID(id storage.TopicID) (*Topic, bool) { t, ok := v.byID[id]; return t, ok }
-
-// Topics lists all topics, by name.
-func (v *View) Topics() []*Topic { return v.sorted }
-
-// Broker returns the dynamic broker configuration.
-func (v *View) Broker() map[string]string { return v.broker }
 
 var (
 	// ErrTopicExists: a topic of that name exists, or is being deleted.
@@ -57,62 +30,153 @@ type Config struct {
 	Epoch int32 // for its writer
 	// NewID makes topic ids and the cluster id. Default: random UUIDs.
 	NewID func() storage.TopicID
-	Slog  *slog.Logger
+	// Now is the wall clock, for the timestamps of records. Default time.Now.
+	Now func() time.Time
+	// Slog receives what an operator must know. Default: discarded.
+	Slog *slog.Logger
+}
+
+// LogPartition names the partition log in which the catalog keeps itself.
+var LogPartition = storage.Partition{Topic: storage.TopicID{15: 1}}
+
+// LogConfig is the configuration of that log.
+func LogConfig() storage.LogConfig {
+	return storage.LogConfig{Internal: true, Compact: true, RetentionBytes: -1, RetentionAge: -1, Compression: -1}
 }
 
 // Catalog is the broker's topics, configurations, cluster id and producer id
 // blocks: records of an internal compacted log, and the View they add up to.
 // Every change is durable when its method returns, and only then seen in View.
 // Methods may be called from any goroutine.
-type Catalog struct{}
+//
+// Methods that change something give up with the context's error while they
+// wait for their turn. From the append on they wait for its outcome. Other
+// errors: the package's own, and those of storage.Writer.Append.
+type Catalog struct {
+	log   *storage.Log
+	newID func() storage.TopicID
+	now   func() time.Time
 
-// LogPartition names the partition log in which the catalog keeps itself.
-var LogPartition = storage.Partition{Topic: storage.TopicID{15: 1}}
+	view      atomic.Pointer[View]
+	clusterID string // never changes after Open
+	ids       producerIDs
 
-// Open replays the log. A new one gets a cluster id.
-func Open(ctx context.Context, c Config) (*Catalog, error) { panic("not built") }
+	// turn is held by whoever changes something. The fields below are theirs.
+	turn   chan struct{}
+	writer *storage.Writer
+	closed bool
+	buf    []byte
+}
+
+// Open replays the log. A new one gets a cluster id. Errors: those of reading
+// the log, and records that cannot be decoded.
+func Open(ctx context.Context, c Config) (*Catalog, error) {
+	if c.NewID == nil {
+		c.NewID = randomID
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Slog == nil {
+		c.Slog = slog.New(slog.DiscardHandler)
+	}
+	r, err := replay(ctx, c.Log, c.Slog)
+	if err != nil {
+		return nil, fmt.Errorf("read catalog: %w", err)
+	}
+	cat := &Catalog{
+		log: c.Log, newID: c.NewID, now: c.Now,
+		clusterID: r.clusterID,
+		ids:       producerIDs{next: r.nextProducerID, end: r.nextProducerID},
+		turn:      make(chan struct{}, 1),
+		writer:    c.Log.Writer(c.Epoch),
+	}
+	cat.view.Store(r.view())
+	if cat.clusterID != "" {
+		return cat, nil
+	}
+	cat.clusterID = newClusterID(c.NewID)
+	err = cat.append(change{schema.ClusterKey{}, schema.AppendClusterValue(nil, schema.ClusterValue{ID: cat.clusterID})})
+	if err != nil {
+		return nil, fmt.Errorf("write cluster id: %w", err)
+	}
+	return cat, nil
+}
 
 // View returns the catalog as it is now.
-func (c *Catalog) View() *View { panic("not built") }
+func (c *Catalog) View() *View { return c.view.Load() }
 
 // ClusterID is made once and never changes: 22 characters of base64url, as Kafka's.
-func (c *Catalog) ClusterID() string { panic("not built") }
+func (c *Catalog) ClusterID() string { return c.clusterID }
 
-// Create adds a topic. Config has been validated.
-func (c *Catalog) Create(ctx context.Context, name string, partitions int32, config map[string]string, internal bool) (*Topic, error) {
-	panic("not built")
+// Deleting lists the topics between BeginDelete and EndDelete, by name.
+func (c *Catalog) Deleting() []*Topic { return c.view.Load().deleting }
+
+// Close waits for the change under way and ends the writer. Later changes get
+// storage.ErrClosed. The View stays.
+func (c *Catalog) Close() error {
+	c.turn <- struct{}{}
+	c.closed = true
+	<-c.turn
+	return nil
 }
 
-// Grow raises a topic's partition count.
-func (c *Catalog) Grow(ctx context.Context, id storage.TopicID, partitions int32) (*Topic, error) {
-	panic("not built")
+// takeTurn waits until nobody else changes anything.
+func (c *Catalog) takeTurn(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	select {
+	case c.turn <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if c.closed {
+		c.endTurn()
+		return storage.ErrClosed
+	}
+	return nil
 }
 
-// Configure sets (or with nil removes) configuration entries of a topic.
-func (c *Catalog) Configure(ctx context.Context, id storage.TopicID, change map[string]*string) (*Topic, error) {
-	panic("not built")
+func (c *Catalog) endTurn() { <-c.turn }
+
+// change is one record to append. A nil value is a tombstone.
+type change struct {
+	key   schema.CatalogKey
+	value []byte
 }
 
-// ConfigureBroker sets (or with nil removes) dynamic broker configuration.
-func (c *Catalog) ConfigureBroker(ctx context.Context, change map[string]*string) error {
-	panic("not built")
+// append makes the changes durable as one batch. The caller holds the turn.
+func (c *Catalog) append(changes ...change) error {
+	var b record.Builder
+	b.Reset(c.buf[:0])
+	now := c.now().UnixMilli()
+	for _, ch := range changes {
+		b.Append(now, schema.AppendCatalogKey(nil, ch.key), ch.value)
+	}
+	c.buf = b.Finish()
+	done := make(chan error, 1)
+	heard := func(err error) { done <- err }
+	_, err := c.writer.Append(c.buf, heard)
+	if errors.Is(err, storage.ErrFenced) {
+		// A failed flush raises the log's epoch and ends every handle. This
+		// is the log's only writer, so it may go on under the new epoch: what
+		// the failed flush took with it has never been published.
+		c.writer = c.log.Writer(c.log.Bounds().Epoch)
+		_, err = c.writer.Append(c.buf, heard)
+	}
+	if err != nil {
+		return err
+	}
+	return <-done
 }
 
-// BeginDelete records that a topic is being deleted: it leaves the View, its
-// name stays taken, and a start finds it in Deleting until EndDelete.
-func (c *Catalog) BeginDelete(ctx context.Context, id storage.TopicID) (*Topic, error) {
-	panic("not built")
+// put publishes a view with the topic, in place of its former self.
+func (c *Catalog) put(t *Topic) { c.view.Store(c.view.Load().with(t)) }
+
+// clone copies the topic, so that the copy may be changed before it is published.
+func (t *Topic) clone() *Topic {
+	n := *t
+	n.Config = maps.Clone(t.Config)
+	return &n
 }
-
-// EndDelete removes what BeginDelete left.
-func (c *Catalog) EndDelete(ctx context.Context, id storage.TopicID) error { panic("not built") }
-
-// Deleting lists the topics between BeginDelete and EndDelete.
-func (c *Catalog) Deleting() []*Topic { panic("not built") }
-
-// ProducerID returns an id that was never given before, from a block reserved
-// by a durable record.
-func (c *Catalog) ProducerID(ctx context.Context) (int64, error) { panic("not built") }
-
-// Close ends the writer.
-func (c *Catalog) Close() error { panic("not built") }
