@@ -1,0 +1,81 @@
+// Command rota is the broker: rota serve starts it.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/alecthomas/kong"
+)
+
+// version is set by the linker.
+var version = "dev"
+
+func main() {
+	os.Exit(run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
+
+// cli is the command line: one field for each subcommand.
+type cli struct {
+	Serve   serveCommand   `cmd:"" help:"Start a broker."`
+	Dump    dumpCommand    `cmd:"" help:"Print a file of a data folder: journal, segment or manifest."`
+	Version versionCommand `cmd:"" help:"Print the version."`
+}
+
+// streams is what a subcommand may read and write.
+type streams struct {
+	in       io.Reader
+	out, err io.Writer
+}
+
+// hint is an error with a second line that says what to do about it.
+type hint struct {
+	error
+	text string
+}
+
+func (h hint) Unwrap() error { return h.error }
+
+// exit asks kong's --help to end the program without ending the test.
+type exit int
+
+// run is main without the process: it returns the exit code, 0 for success, 1
+// for failure, 2 for a misuse of the command line.
+func run(ctx context.Context, args []string, in io.Reader, out, stderr io.Writer) (code int) {
+	defer func() {
+		if e, ok := recover().(exit); ok {
+			code = int(e)
+		}
+	}()
+	var c cli
+	parser, err := kong.New(&c,
+		kong.Name("rota"),
+		kong.Description("A Kafka-compatible broker in one binary, built around the consumer group."),
+		kong.Writers(out, stderr),
+		kong.UsageOnError(),
+		kong.Exit(func(n int) { panic(exit(n)) }),
+	)
+	if err != nil {
+		fmt.Fprintln(stderr, "rota:", err)
+		return 2
+	}
+	cmd, err := parser.Parse(args)
+	if err != nil {
+		fmt.Fprintln(stderr, "rota:", err)
+		fmt.Fprintln(stderr, "rota --help lists the commands and their flags")
+		return 2
+	}
+	cmd.BindTo(ctx, (*context.Context)(nil))
+	if err := cmd.Run(&streams{in, out, stderr}); err != nil {
+		fmt.Fprintln(stderr, "rota:", err)
+		var h hint
+		if errors.As(err, &h) {
+			fmt.Fprintln(stderr, h.text)
+		}
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,244 @@
+package rota
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"sync"
+	"time"
+
+	"rota/internal/api"
+	"rota/internal/broker"
+	"rota/internal/catalog"
+	"rota/internal/coordinator"
+	"rota/internal/group"
+	"rota/internal/storage"
+	"rota/internal/storage/disk"
+	"rota/internal/vfs"
+	"rota/internal/wire"
+)
+
+// ErrLocked says that another broker uses the data folder.
+var ErrLocked = vfs.ErrLocked
+
+// Broker is a running broker.
+type Broker struct {
+	addr      string
+	clusterID string
+	store     *storage.Store
+	catalog   *catalog.Catalog
+	coord     *coordinator.Coordinator
+	broker    *broker.Broker
+	server    *wire.Server
+	events    *eventLog
+
+	serving sync.WaitGroup
+	ended   sync.Once
+	err     error
+}
+
+// Start starts a broker. It has recovered its data and accepts connections when
+// Start returns. Errors: a *ConfigError, ErrLocked, what the system says about
+// the address or the folder, and a *storage.CorruptError if the journal is
+// damaged.
+func Start(ctx context.Context, c Config) (_ *Broker, err error) {
+	began := time.Now()
+	c = c.withDefaults()
+	if err := c.validate(); err != nil {
+		return nil, err
+	}
+	settings, err := broker.ParseSettings(c.Properties)
+	if err != nil {
+		return nil, err
+	}
+	// undo closes what has been opened, in reverse order, if Start fails.
+	var undo []func()
+	defer func() {
+		if err != nil {
+			for i := len(undo) - 1; i >= 0; i-- {
+				undo[i]()
+			}
+		}
+	}()
+	listener := c.Listener
+	if listener == nil {
+		// Before the folder is touched: a port in use is the commonest mistake.
+		if listener, err = new(net.ListenConfig).Listen(ctx, "tcp", c.Listen); err != nil {
+			return nil, err
+		}
+	}
+	undo = append(undo, func() { listener.Close() })
+
+	b := &Broker{addr: listener.Addr().String()}
+	b.store, err = openStore(ctx, c, settings)
+	if err != nil {
+		return nil, err
+	}
+	undo = append(undo, func() { b.store.Close(context.WithoutCancel(ctx)) })
+	b.catalog, err = openCatalog(ctx, c, b.store)
+	if err != nil {
+		return nil, err
+	}
+	undo = append(undo, func() { b.catalog.Close() })
+	b.clusterID = b.catalog.ClusterID()
+
+	b.broker = broker.New(broker.Config{Settings: settings, Log: c.Log}, b.store, b.catalog, nil)
+	undo = append(undo, b.broker.Close)
+	if err = b.broker.OpenTopics(ctx); err != nil {
+		return nil, err
+	}
+	b.events = startEventLog(c.Log)
+	undo = append(undo, b.events.close)
+	if b.coord, err = startCoordinator(c, b); err != nil {
+		return nil, err
+	}
+	undo = append(undo, func() { b.coord.Close() })
+	b.broker.Coordinator = b.coord
+	b.broker.FinishDeletes()
+
+	b.serve(c, listener)
+	b.announce(c, settings, time.Since(began))
+	return b, nil
+}
+
+// openStore opens the data folder, or one in memory.
+func openStore(ctx context.Context, c Config, s *broker.Settings) (*storage.Store, error) {
+	var fs vfs.FS = vfs.OS()
+	dir := c.DataDir
+	if dir == "" {
+		fs, dir = vfs.NewMem(), "/data"
+	}
+	durability, err := disk.ParseDurability(s.String("durability"))
+	if err != nil {
+		return nil, err
+	}
+	medium, err := disk.Open(disk.Config{
+		FS: fs, Dir: dir, Durability: durability, Interval: s.Millis("durability.interval.ms"), Log: c.Log,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("data folder %s: %w", dir, err)
+	}
+	store, err := storage.Open(ctx, medium, storage.Config{
+		Now: c.Now, Log: c.Log,
+		TailLimit:         s.Int("tail.max.bytes"),
+		JournalLimit:      s.Int("journal.max.bytes"),
+		Reserve:           s.Int("disk.reserve.bytes"),
+		InternalReserve:   s.Int("disk.reserve.internal.bytes"),
+		RetentionInterval: s.Millis("log.retention.check.interval.ms"),
+		ProducerExpiry:    s.Millis("producer.id.expiration.ms"),
+	})
+	if err != nil {
+		medium.Close()
+		return nil, fmt.Errorf("data folder %s: %w", dir, err)
+	}
+	return store, nil
+}
+
+// openCatalog opens the log of topics and configurations.
+func openCatalog(ctx context.Context, c Config, s *storage.Store) (*catalog.Catalog, error) {
+	log, err := s.Create(catalog.LogPartition, storage.LogConfig{
+		Internal: true, MaxMessageBytes: 16 << 20, RetentionBytes: -1, RetentionAge: -1, Compression: -1,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return catalog.Open(ctx, catalog.Config{Log: log, Epoch: s.Epoch(), Slog: c.Log})
+}
+
+// startCoordinator starts to load the groups.
+func startCoordinator(c Config, b *Broker) (*coordinator.Coordinator, error) {
+	settings := b.broker.Settings()
+	origin := time.Now()
+	wall := c.Now
+	return coordinator.Start(coordinator.Config{
+		Partitions:     b.broker.OffsetsPartitions(),
+		Group:          settings.Group(16 << 20),
+		Open:           b.broker.OffsetsLog,
+		NextEpoch:      b.store.NextEpoch,
+		Now:            func() group.Now { return group.Now{Mono: time.Since(origin), Wall: wall().UnixMilli()} },
+		ExpireInterval: settings.Millis("offsets.retention.check.interval.ms"),
+		Events:         b.events.take,
+		CrashDir:       c.DataDir,
+		Log:            c.Log,
+	})
+}
+
+// serve accepts connections.
+func (b *Broker) serve(c Config, l net.Listener) {
+	settings := b.broker.Settings()
+	b.server = wire.Start(wire.Config{
+		API:             &api.Server{Broker: b.broker, Coordinator: b.coord, Log: c.Log},
+		Pressed:         b.store.Pressed,
+		MaxRequestBytes: int(settings.Int("socket.request.max.bytes")),
+		IdleTimeout:     settings.Millis("connections.max.idle.ms"),
+		Log:             c.Log,
+	})
+	advertised := advertise(c, l)
+	b.serving.Go(func() {
+		if err := b.server.Serve(l, advertised); err != nil {
+			c.Log.Error("no more connections are accepted", slog.Any("err", err))
+		}
+	})
+}
+
+// advertise is the address that clients are told.
+func advertise(c Config, l net.Listener) api.Listener {
+	addr := c.Advertise
+	if addr == "" {
+		addr = l.Addr().String()
+	}
+	host, port, err := splitAddress(addr, false)
+	if err != nil {
+		// An in-memory listener has a name and no port.
+		return api.Listener{Host: addr, Port: 9092}
+	}
+	return api.Listener{Host: host, Port: port}
+}
+
+// announce says what was started, in one line.
+func (b *Broker) announce(c Config, s *broker.Settings, took time.Duration) {
+	folder := c.DataDir
+	if folder == "" {
+		folder = "in memory"
+	}
+	report := b.store.Report()
+	c.Log.Info("rota serves", "listen", b.addr, "data", folder, "durability", s.String("durability"),
+		"cluster_id", b.clusterID, "node_id", s.Int("node.id"), "took", took.Round(10*time.Microsecond).String())
+	if report.TornBytes > 0 {
+		c.Log.Warn("the journal ended in the middle of a write: the tail, which was never acknowledged, was cut",
+			"file", report.TornFile, "bytes", report.TornBytes)
+	}
+	for p, err := range report.Corrupt {
+		c.Log.Error("a partition is damaged and not served", "topic_id", fmt.Sprintf("%x", p.Topic), "partition", p.Index, "err", err)
+	}
+}
+
+// Addr is the address that the broker listens on, host:port.
+func (b *Broker) Addr() string { return b.addr }
+
+// ClusterID is made at the first start on a folder and never changes.
+func (b *Broker) ClusterID() string { return b.clusterID }
+
+// Failed is closed when the broker can no longer serve: the disk failed in a
+// way that acknowledged records may not survive. Err says why.
+func (b *Broker) Failed() <-chan struct{} { return b.store.Failed() }
+
+// Err is why the broker failed, nil if it did not.
+func (b *Broker) Err() error { return b.store.Err() }
+
+// Shutdown ends the broker in order: no new connections or requests, parked
+// requests are answered, everything appended is made durable. When ctx ends first,
+// connections are closed as they are.
+func (b *Broker) Shutdown(ctx context.Context) error {
+	b.ended.Do(func() { b.err = b.shutdown(ctx) })
+	return b.err
+}
+
+// Close is Shutdown without waiting for clients: connections are closed at
+// once. What was acknowledged is durable. It may be called more than once.
+func (b *Broker) Close() error {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	return b.Shutdown(ctx)
+}

@@ -1,0 +1,22 @@
+package rota
+
+import (
+	"context"
+	"errors"
+)
+
+// shutdown closes what Start started, in reverse order.
+func (b *Broker) shutdown(ctx context.Context) error {
+	// Clients that are cut off get no answer, which promises nothing; that is
+	// no failure of the broker's.
+	_ = b.server.Shutdown(ctx, func(ctx context.Context) { _ = b.coord.Drain(ctx) })
+	b.serving.Wait()
+	b.broker.Close()
+	stopped := b.coord.Close()
+	b.events.close()
+	return errors.Join(
+		stopped,
+		b.catalog.Close(),
+		b.store.Close(context.WithoutCancel(ctx)),
+	)
+}
