@@ -236,14 +236,16 @@ func (c *Coordinator) List(ctx context.Context) ([]group.Summary, group.Code, er
 	parts := make(chan part, len(c.runners))
 	for _, r := range c.runners {
 		asked := r.put(input{control: func(r *runner) {
+			var p part
 			switch r.state {
 			case active:
-				parts <- part{groups: r.shard.Summaries()}
+				p.code = codeCoordinatorLoadInProgress // if the shard panics
+				r.guard(func(r *runner) { p = part{groups: r.shard.Summaries()} })
 			case loading, stopped:
-				parts <- part{code: r.state.refusal()}
+				p.code = r.state.refusal()
 			case failed, away, draining:
-				parts <- part{}
 			}
+			parts <- p
 		}})
 		if !asked {
 			parts <- part{code: codeCoordinatorNotAvailable}

@@ -22,9 +22,7 @@ func (r *runner) lead(epoch int32) bool {
 		return false
 	}
 	r.epoch, r.state = epoch, loading
-	if r.shard != nil {
-		r.shard.Unload()
-	}
+	r.unload()
 	return true
 }
 
@@ -42,9 +40,7 @@ func (r *runner) resign(epoch int32) bool {
 // leave ends the shard, if there is one, and what waits for it.
 func (r *runner) leave(to state) {
 	r.state = to
-	if r.shard != nil {
-		r.shard.Unload()
-	}
+	r.unload()
 	for _, f := range r.forgets {
 		f.done(ErrNotServing)
 	}

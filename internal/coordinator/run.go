@@ -313,7 +313,7 @@ func (r *runner) end() {
 		return
 	}
 	if r.state == draining && r.shard.InFlight() == 0 {
-		r.guard((*runner).unload)
+		r.unload()
 	}
 	out := r.shard.Take()
 	release(out.Releases)
@@ -328,7 +328,12 @@ func (r *runner) end() {
 	r.setTimer()
 }
 
-func (r *runner) unload() { r.shard.Unload() }
+// unload ends the shard, if there is one, come what may.
+func (r *runner) unload() {
+	if r.shard != nil {
+		r.guard(func(r *runner) { r.shard.Unload() })
+	}
+}
 
 // release sends answers.
 func release(answers []Release) {
