@@ -110,9 +110,15 @@ func (g *Group) appendTombstones(partitions []TopicPartition) {
 }
 
 // appendGroupTombstone removes the group record, or says again that there is
-// none.
+// none. It goes into one batch with the last offsets that the same call has
+// removed, so that a crash does not leave a deleted group behind without them.
 func (g *Group) appendGroupTombstone() {
-	g.appendBatch([]Record{{Key: schema.AppendGroupKey(nil, schema.GroupKey{Group: g.id})}})
+	record := Record{Key: schema.AppendGroupKey(nil, schema.GroupKey{Group: g.id})}
+	if last := len(g.out.Batches) - 1; last >= 0 {
+		g.out.Batches[last].Records = append(g.out.Batches[last].Records, record)
+	} else {
+		g.appendBatch([]Record{record})
+	}
 	g.log.putGroup(nil, 0)
 	g.at++
 }
