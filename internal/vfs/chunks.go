@@ -33,7 +33,7 @@ func (c *chunks) readAt(p []byte, off int64) int {
 	return total
 }
 
-// writeAt writes p at off.
+// writeAt writes p at off. p is not empty.
 func (c *chunks) writeAt(p []byte, off int64) {
 	c.size = max(c.size, off+int64(len(p)))
 	for len(p) > 0 {

@@ -73,6 +73,9 @@ func (f *memFile) WriteVec(bufs [][]byte, off int64) error {
 
 // write writes the first total bytes of bufs.
 func (f *memFile) write(bufs [][]byte, off, total int64) error {
+	if total == 0 {
+		return nil
+	}
 	n := f.node
 	n.mu.Lock()
 	defer n.mu.Unlock()
