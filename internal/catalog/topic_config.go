@@ -168,21 +168,8 @@ func Resolve(topic, broker map[string]string) storage.LogConfig {
 		TimestampBefore: bound(v.int("message.timestamp.before.max.ms")),
 		TimestampAfter:  bound(v.int("message.timestamp.after.max.ms")),
 	}
-	c.Compression = compression(v.string("compression.type"))
+	c.Compression, c.CompressionLevel = v.compression()
 	return c
-}
-
-// compression is the codec of that name, -1 for "producer".
-func compression(name string) int8 {
-	if name == "uncompressed" {
-		return int8(record.Uncompressed)
-	}
-	for _, c := range []record.Compression{record.Gzip, record.Snappy, record.LZ4, record.Zstd} {
-		if c.String() == name {
-			return int8(c)
-		}
-	}
-	return -1
 }
 
 // values looks topic settings up: on the topic, in the broker's settings, in
@@ -203,6 +190,26 @@ func (v values) string(name string) string {
 		}
 	}
 	return k.Default
+}
+
+// compression is the codec that batches are stored with, -1 for the producer's,
+// and its level, 0 for the codec's default.
+func (v values) compression() (codec int8, level int) {
+	name := v.string("compression.type")
+	if name == "uncompressed" {
+		return int8(record.Uncompressed), 0
+	}
+	for _, c := range []record.Compression{record.Gzip, record.Snappy, record.LZ4, record.Zstd} {
+		if c.String() != name {
+			continue
+		}
+		k, ok := TopicKeyNamed("compression." + name + ".level")
+		if !ok || v.string(k.Name) == k.Default {
+			return int8(c), 0
+		}
+		return int8(c), int(v.int(k.Name))
+	}
+	return -1, 0
 }
 
 func (v values) int(name string) int64 {

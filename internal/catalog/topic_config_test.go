@@ -169,6 +169,13 @@ func TestResolve(t *testing.T) {
 		{"no policy", map[string]string{"cleanup.policy": ""}, nil, with(func(c *storage.LogConfig) { c.Delete = false })},
 		{"negative size", map[string]string{"retention.bytes": "-7"}, nil, defaults},
 		{"zstd", map[string]string{"compression.type": "zstd"}, nil, with(func(c *storage.LogConfig) { c.Compression = 4 })},
+		{"zstd at a level", map[string]string{"compression.type": "zstd", "compression.zstd.level": "-5", "compression.lz4.level": "4"}, nil,
+			with(func(c *storage.LogConfig) { c.Compression, c.CompressionLevel = 4, -5 })},
+		{"lz4 at the broker's level", map[string]string{"compression.type": "lz4"}, map[string]string{"compression.lz4.level": "4"},
+			with(func(c *storage.LogConfig) { c.Compression, c.CompressionLevel = 3, 4 })},
+		{"gzip at its default level", map[string]string{"compression.type": "gzip", "compression.gzip.level": "-1"}, nil,
+			with(func(c *storage.LogConfig) { c.Compression = 1 })},
+		{"snappy has no levels", map[string]string{"compression.type": "snappy"}, nil, with(func(c *storage.LogConfig) { c.Compression = 2 })},
 		{"producer", map[string]string{"compression.type": "producer"}, map[string]string{"compression.type": "zstd"}, defaults},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -128,7 +128,7 @@ func (a *admission) admit(batch []byte) (c *chunk, pos int, err error) {
 		return nil, 0, ErrInvalidTimestamp
 	}
 	if a.recompresses() {
-		if batch, err = codec.recompress(batch, record.Compression(a.conf.Compression)); err != nil {
+		if batch, err = codec.recompress(batch, record.Compression(a.conf.Compression), a.conf.CompressionLevel); err != nil {
 			return nil, 0, err
 		}
 		if len(batch) > a.conf.MaxMessageBytes {
@@ -267,10 +267,10 @@ func (c *codec) inner() *record.Codec {
 	return &c.Codec
 }
 
-// recompress returns the batch with another codec, in memory that is valid
-// until the next use of c.
-func (c *codec) recompress(batch []byte, to record.Compression) ([]byte, error) {
-	out, err := record.Recompress(c.buf[:0], batch, to, 0, &c.Codec)
+// recompress returns the batch with another codec at that level, in memory that
+// is valid until the next use of c.
+func (c *codec) recompress(batch []byte, to record.Compression, level int) ([]byte, error) {
+	out, err := record.Recompress(c.buf[:0], batch, to, level, &c.Codec)
 	if cap(out) <= chunkSize {
 		c.buf = out[:0]
 	}

@@ -70,6 +70,9 @@ type LogConfig struct {
 	// Compression is the codec that batches are stored with (0 none, 1 gzip,
 	// 2 snappy, 3 lz4, 4 zstd), or -1 to keep the producer's.
 	Compression int8
+	// CompressionLevel is the level that batches are compressed at, by the
+	// codec's own count; 0 is its default.
+	CompressionLevel int
 	// Internal logs go first in a flush, may use the reserve of a full disk
 	// and take batches up to MaxMessageBytes = 16 MiB.
 	Internal bool
