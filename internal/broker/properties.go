@@ -117,9 +117,13 @@ func allProperties() []Property {
 			if own || k.Effect == catalog.Fixed {
 				continue
 			}
+			doc := "The default of the topic setting " + k.Name + ". " + k.Doc
+			if k.Effect == catalog.Kept {
+				doc += " Kept and reported, without effect."
+			}
 			all = append(all, Property{
 				Name: s.Name, Kind: k.Kind, Default: k.Default, Min: k.Min, Max: k.Max, Also: k.Also, Values: k.Values,
-				Dynamic: true, Doc: "The default of the topic setting " + k.Name + ". " + k.Doc,
+				Dynamic: true, Doc: doc,
 			})
 		}
 	}
@@ -142,8 +146,9 @@ func PropertyNamed(name string) (Property, bool) {
 }
 
 // Check says what is wrong with value as a value of p, in a plain sentence.
-func (p Property) Check(value string) error {
-	return catalog.TopicKey{
-		Name: p.Name, Kind: p.Kind, Min: p.Min, Max: p.Max, Also: p.Also, Values: p.Values,
-	}.Check(value)
+func (p Property) Check(value string) error { return p.key().Check(value) }
+
+// key describes what p's values are like, in the words of a topic setting.
+func (p Property) key() catalog.TopicKey {
+	return catalog.TopicKey{Name: p.Name, Kind: p.Kind, Min: p.Min, Max: p.Max, Also: p.Also, Values: p.Values}
 }

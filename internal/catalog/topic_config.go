@@ -71,7 +71,7 @@ func (k TopicKey) wrong(value string) string {
 			return "is a whole number"
 		}
 		if (n < k.Min || n > k.Max) && (k.Also == 0 || n != k.Also) {
-			return "is " + k.rangeText()
+			return "is " + k.Range()
 		}
 	case KindDouble:
 		f, err := strconv.ParseFloat(value, 64)
@@ -118,8 +118,8 @@ func (k TopicKey) canonical(value string) string {
 	return value
 }
 
-// rangeText describes the values that k takes.
-func (k TopicKey) rangeText() string {
+// Range describes the values that k takes.
+func (k TopicKey) Range() string {
 	switch k.Kind {
 	case KindInt, KindLong:
 		most := int64(anyLong)

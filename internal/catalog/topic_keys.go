@@ -96,7 +96,7 @@ func WriteTopicConfigDoc(w io.Writer) error {
 		for _, s := range k.Synonyms {
 			synonyms = append(synonyms, "`"+s.Name+"`")
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | %s |\n", k.Name, k.Kind, code(k.Default), k.rangeText(), strings.Join(synonyms, ", "), doc)
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | %s |\n", k.Name, k.Kind, code(k.Default), k.Range(), strings.Join(synonyms, ", "), doc)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

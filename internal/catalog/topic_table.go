@@ -18,7 +18,7 @@ func same(name string) []Synonym { return []Synonym{{Name: name}} }
 // topicKeys lists every topic setting of Kafka 4.4, by name.
 var topicKeys = []TopicKey{
 	{Name: "cleanup.policy", Kind: KindList, Default: "delete", Values: []string{"compact", "delete"}, Synonyms: same("log.cleanup.policy"),
-		Doc: "What happens to old records: `delete` drops them by age and size, `compact` keeps the last one of each key and refuses records without key, both do both, and empty keeps everything."},
+		Doc: "What happens to old records: `delete` drops them by age and size, `compact` keeps the last one of each key and refuses records without key, both do both, and empty keeps everything. Compaction itself does not run yet: until it does, `compact` without `delete` keeps everything too."},
 	{Name: "compression.gzip.level", Kind: KindInt, Default: "-1", Min: 1, Max: 9, Also: -1, Synonyms: same("compression.gzip.level"),
 		Doc: "The level at which the broker compresses with gzip, if `compression.type` asks it to."},
 	{Name: "compression.lz4.level", Kind: KindInt, Default: "9", Min: 1, Max: 17, Synonyms: same("compression.lz4.level"),
