@@ -153,7 +153,7 @@ func startCoordinator(c Config, b *Broker) (*coordinator.Coordinator, error) {
 	wall := c.Now
 	return coordinator.Start(coordinator.Config{
 		Partitions:     b.broker.OffsetsPartitions(),
-		Group:          settings.Group(16 << 20),
+		Group:          b.broker.GroupConfig(),
 		Open:           b.broker.OffsetsLog,
 		NextEpoch:      b.store.NextEpoch,
 		Now:            func() group.Now { return group.Now{Mono: time.Since(origin), Wall: wall().UnixMilli()} },
