@@ -150,8 +150,7 @@ func TestPanicInTheUnload(t *testing.T) {
 		second.Version = 3
 		r.form("z", 10*time.Second)
 		r.submit("join", "z", second)
-		synctest.Wait()
-		r.said = nil
+		r.clear()
 		if err := r.c.Move(0); err != nil {
 			t.Fatal(err)
 		}

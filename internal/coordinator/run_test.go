@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -76,7 +77,7 @@ func serving(t *testing.T, change func(*rigConfig)) *rig {
 	t.Helper()
 	r := newRig(t, change)
 	<-r.c.Loaded()
-	r.said = nil
+	r.clear()
 	return r
 }
 
@@ -143,11 +144,16 @@ func (r *rig) form(id string, session time.Duration) (member string, generation 
 	if joined.Code != 0 || synced.Code != 0 {
 		r.t.Fatalf("join %d, sync %d", joined.Code, synced.Code)
 	}
+	r.clear()
+	return member, joined.Generation
+}
+
+// clear waits until nothing moves and forgets what was said.
+func (r *rig) clear() {
 	synctest.Wait()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.said = nil
-	return member, joined.Generation
+	r.said, r.last = nil, map[string]group.Response{}
 }
 
 // state is the group's state, "" if it is not listed.
@@ -307,7 +313,7 @@ func TestWriterThatRefusesEndsTheShard(t *testing.T) {
 			if first, again := outcome(r.last["commit"]), outcome(r.last["again"]); first != "16" || again != "0" {
 				t.Errorf("%d: answers %s and, after the reload, %s", i, first, again)
 			}
-			r.said, r.last = nil, map[string]group.Response{}
+			r.clear()
 		}
 		r.log.set(func(l *fakeLog) { l.skew = 3 })
 		r.submit("commit", "g", commit(9))
@@ -496,7 +502,7 @@ func TestForgetTopicOutlivesItsShard(t *testing.T) {
 		if err := <-forgotten; err != nil {
 			t.Error(err)
 		}
-		r.said = nil
+		r.clear()
 		r.submit("fetch", "g", fetch())
 		r.expect("fetch at -1")
 		if err := r.c.Close(); err != nil {
@@ -564,13 +570,13 @@ func TestDrainGivesUpWithItsContext(t *testing.T) {
 
 func TestCloseWhileLoading(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		fails := 0
+		var fails atomic.Int32
 		r := newRig(t, func(c *rigConfig) {
-			c.NextEpoch = func() (int32, error) { fails++; return 0, storage.ErrFlushFailed }
+			c.NextEpoch = func() (int32, error) { fails.Add(1); return 0, storage.ErrFlushFailed }
 		})
 		time.Sleep(time.Minute)
-		if fails < 10 || fails > 30 {
-			t.Errorf("%d attempts to take a leader epoch in a minute", fails)
+		if n := fails.Load(); n < 10 || n > 30 {
+			t.Errorf("%d attempts to take a leader epoch in a minute", n)
 		}
 		if err := r.c.Close(); err != nil {
 			t.Error(err)
