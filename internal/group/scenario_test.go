@@ -4,6 +4,8 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"testing"
 
 	"rota/internal/scenario"
@@ -55,4 +57,65 @@ func parseScenario(t *testing.T, path string) *scenario.File {
 		t.Fatal(err)
 	}
 	return file
+}
+
+// notPlayed are the numbered tests of the specification that no scenario file
+// plays, each with the reason.
+var notPlayed = map[string]string{
+	"O9":  "the API refuses missing topics before it asks the group: package api",
+	"O13": "needs ACLs and a second broker",
+	"O14": "needs transactions",
+	"O15": "needs transactions",
+	"O16": "needs transactions",
+	"O17": "needs transactions",
+	"O18": "needs transactions",
+	"O19": "needs transactions",
+	"P1":  "a table test of the coordinator: which partition keeps which group",
+	"P2":  "byte vectors: a table test of package schema",
+	"P17": "needs a second broker: leadership won and lost",
+	"P22": "byte vectors: a table test of package schema",
+}
+
+// TestEveryNumberedTestHasAFile keeps the files and the specification's lists
+// of tests together.
+func TestEveryNumberedTestHasAFile(t *testing.T) {
+	played := map[string]bool{}
+	for _, path := range scenarioFiles(t) {
+		for _, number := range parseScenario(t, path).Tests() {
+			played[number] = true
+		}
+	}
+	for _, list := range []struct {
+		letter string
+		last   int
+	}{{"T", 42}, {"O", 34}, {"P", 22}} {
+		for n := 1; n <= list.last; n++ {
+			number := list.letter + strconv.Itoa(n)
+			_, excepted := notPlayed[number]
+			if played[number] == excepted {
+				t.Errorf("%s: has a file: %t, is excepted: %t", number, played[number], excepted)
+			}
+			delete(played, number)
+		}
+	}
+	for number := range played {
+		t.Errorf("a file plays %s, which is no test", number)
+	}
+}
+
+// TestReadmeListsEveryFile keeps the reading order complete.
+func TestReadmeListsEveryFile(t *testing.T) {
+	readme, err := os.ReadFile("testdata/README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range scenarioFiles(t) {
+		name := strings.TrimSuffix(filepath.Base(path), ".scenario")
+		if filepath.Base(filepath.Dir(path)) == "reports" {
+			continue // named after their entries, and listed by those
+		}
+		if !strings.Contains(string(readme), "`"+name+"`") {
+			t.Errorf("testdata/README.md does not mention %s", name)
+		}
+	}
 }

@@ -19,7 +19,7 @@ type step struct {
 	duration time.Duration // of "+5s", "late", "wall"
 	target   string        // client, topic or group that the command is about
 	topicID  [16]byte      // of "forget-topic"
-	byHand   handBatch     // of "log = ..."
+	byHand   *handBatch    // of "log = ..."
 	opening  *opening      // of "stable"
 }
 
@@ -93,7 +93,7 @@ func (c *compiler) command(s *step, rest []string) (err error) {
 		if len(rest) < 2 || rest[0] != "=" {
 			return errors.New(`a record by hand is written "log = ..."`)
 		}
-		s.byHand, err = c.parseHandBatch(rest[1:])
+		s.byHand, err = parseHandBatch(rest[1:])
 		return err
 	case "stable":
 		s.opening, err = c.parseOpening(rest)

@@ -84,11 +84,13 @@ func play(f *File, newMachine NewMachine) (happened *File, trace string, err err
 		return happened, "", fmt.Errorf("%s: at the end: %w", f.Name, err)
 	}
 	for _, name := range s.names {
-		text, err := s.groups[name].MarshalText()
-		if err != nil {
-			return happened, "", err
+		if g, ok := s.groups[name]; ok {
+			text, err := g.MarshalText()
+			if err != nil {
+				return happened, "", err
+			}
+			everything.Write(text)
 		}
-		everything.Write(text)
 	}
 	return happened, everything.String(), nil
 }
@@ -219,11 +221,13 @@ func (s *shell) do(st *step, before map[string]string) error {
 	case "release":
 		s.hold = false
 		return s.becomeDurable()
-	case "reload":
-		if err := s.unload(); err != nil {
-			return err
+	case "restart":
+		if len(s.tickets) > 0 {
+			return errors.New("a restart must not find a request open; reload may")
 		}
-		return s.load()
+		return s.reload()
+	case "reload":
+		return s.reload()
 	case "loading":
 		return s.unload()
 	case "loaded":

@@ -124,8 +124,10 @@ func matchSegment(expected []Line, seg *segment, current string) []Line {
 		case State:
 			kept[i] = true
 			name := stateGroup(e, current)
-			if actual := stateLine(name, current, seg.states[name]); !actual.sameAs(e) {
-				expected[i] = actual
+			shown := stateLine(name, current, seg.states[name])
+			named := stateLine(name, "", seg.states[name])
+			if !shown.sameAs(e) && !named.sameAs(e) {
+				expected[i] = shown
 			}
 		default:
 			if at := slices.IndexFunc(left, e.sameAs); at >= 0 {

@@ -31,7 +31,7 @@ var headers = []string{
 // commands are the inputs that no client sends.
 var commands = []string{
 	"broker", "group", "stable", "expire", "forget-topic", "fail-append", "hold-append",
-	"release", "reload", "loading", "loaded", "late", "wall", "disconnect", "log",
+	"release", "reload", "restart", "loading", "loaded", "late", "wall", "disconnect", "log",
 }
 
 // verbs are the requests of clients.

@@ -3,6 +3,7 @@ package scenario
 import (
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -131,23 +132,46 @@ func groupRecordWords(value []byte, protocolType string, wall int64) ([]string, 
 	return append(words, members...), nil
 }
 
-// handBatch is a batch that a file writes by hand: its words, to be encoded
-// when it is appended, since its times are relative.
-type handBatch func(wall int64) (group.Batch, error)
+// handBatch is a batch that a file writes by hand.
+type handBatch struct {
+	// encode makes its records when it is appended: their times are relative.
+	encode func(wall int64) ([]group.Record, error)
+	// producer is -1 unless the batch belongs to a transaction.
+	producer int64
+	control  group.Control
+}
 
 // parseHandBatch reads what follows "log =".
-func (c *compiler) parseHandBatch(words []string) (handBatch, error) {
-	encode, err := handRecords(words)
+func parseHandBatch(words []string) (*handBatch, error) {
+	o, err := readOptions(words, "producer")
 	if err != nil {
 		return nil, err
 	}
-	b := func(wall int64) (group.Batch, error) {
-		records, err := encode(wall)
-		return group.Batch{Records: records, ProducerID: -1}, err
+	if len(o.args) == 0 {
+		return nil, errors.New("which record?")
 	}
-	// Encode once now, so that mistakes are found before the file plays.
-	_, err = b(wallOrigin)
-	return b, err
+	b := &handBatch{}
+	if b.producer, err = o.number("producer", -1, 64); err != nil {
+		return nil, err
+	}
+	switch o.args[0] {
+	case "commit":
+		b.control = group.ControlCommit
+	case "abort":
+		b.control = group.ControlAbort
+	default:
+		if b.encode, err = handRecords(o.args); err != nil {
+			return nil, err
+		}
+		// Encode once now, so that mistakes are found before the file plays.
+		_, err = b.encode(wallOrigin)
+		return b, err
+	}
+	b.encode = func(int64) ([]group.Record, error) { return []group.Record{{}}, nil }
+	if len(o.args) > 1 || b.producer < 0 {
+		return nil, fmt.Errorf("%s takes producer= and nothing else", o.args[0])
+	}
+	return b, nil
 }
 
 func handRecords(words []string) (func(wall int64) ([]group.Record, error), error) {

@@ -139,6 +139,10 @@ func (s *shell) endShard() error {
 	s.fail, s.hold = false, false
 	s.put(Line{Kind: LogOutput, Words: []string{"append-failed"}})
 	s.lastSegment().events = nil
+	return s.reload()
+}
+
+func (s *shell) reload() error {
 	if err := s.unload(); err != nil {
 		return err
 	}
@@ -202,6 +206,14 @@ func (s *shell) load() error {
 func (s *shell) replay() (map[string]Machine, error) {
 	groups := map[string]Machine{}
 	for _, e := range s.log[:s.durable] {
+		if e.Control != group.ControlNone {
+			for _, g := range groups { // a marker belongs to all groups of the shard
+				if err := g.Apply(e); err != nil {
+					return nil, err
+				}
+			}
+			continue
+		}
 		name, ok := groupOf(e.Key)
 		if !ok {
 			continue // a type that no reader of this version knows
@@ -245,12 +257,14 @@ func (s *shell) appendByHand(st *step) error {
 	if s.durable < len(s.log) {
 		return errors.New("appends are in flight")
 	}
-	b, err := st.byHand(s.present().Wall)
+	records, err := st.byHand.encode(s.present().Wall)
 	if err != nil {
 		return err
 	}
-	for _, r := range b.Records {
-		s.log = append(s.log, s.entry(b, r))
+	for _, r := range records {
+		e := s.entry(group.Batch{ProducerID: st.byHand.producer}, r)
+		e.Control = st.byHand.control
+		s.log = append(s.log, e)
 	}
 	s.durable = len(s.log)
 	return nil
