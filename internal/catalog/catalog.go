@@ -15,11 +15,12 @@ import (
 )
 
 var (
-	// ErrTopicExists: a topic of that name exists, or is being deleted.
+	// ErrTopicExists says that a topic of that name exists, or is being deleted.
 	ErrTopicExists = errors.New("topic already exists")
-	// ErrUnknownTopic: there is no such topic.
+	// ErrUnknownTopic says that there is no such topic.
 	ErrUnknownTopic = errors.New("unknown topic")
-	// ErrInvalidPartitions: a partition count that does not grow, or is not positive.
+	// ErrInvalidPartitions refuses a partition count that does not grow, or is
+	// not positive.
 	ErrInvalidPartitions = errors.New("invalid number of partitions")
 )
 

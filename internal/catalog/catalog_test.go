@@ -111,8 +111,6 @@ func (h *house) facts() facts {
 	return f
 }
 
-func ptr[T any](v T) *T { return &v }
-
 func TestClusterIDIsMadeOnce(t *testing.T) {
 	h := newHouse(t, storagetest.NewMemory())
 	id := h.ClusterID()
@@ -144,7 +142,7 @@ func TestTopicsSurviveRestart(t *testing.T) {
 	if err != nil || grown.Partitions != 5 || audit.Partitions != 1 {
 		t.Errorf("grown to %+v from %+v, %v", grown, audit, err)
 	}
-	changed, err := h.Configure(ctx, orders.ID, map[string]*string{"retention.ms": ptr("2000"), "segment.bytes": ptr("100"), "cleanup.policy": nil, "flush.ms": nil})
+	changed, err := h.Configure(ctx, orders.ID, map[string]*string{"retention.ms": new("2000"), "segment.bytes": new("100"), "cleanup.policy": nil, "flush.ms": nil})
 	want := map[string]string{"retention.ms": "2000", "segment.bytes": "100"}
 	if diff := cmp.Diff(want, changed.Config); diff != "" || err != nil {
 		t.Errorf("config, %v (-want +got):\n%s", err, diff)
@@ -152,11 +150,11 @@ func TestTopicsSurviveRestart(t *testing.T) {
 	if orders.Config["retention.ms"] != "1000" {
 		t.Error("an old Topic changed")
 	}
-	err = h.ConfigureBroker(ctx, map[string]*string{"group.max.size": ptr("5"), "log.retention.ms": ptr("7"), "unset": nil})
+	err = h.ConfigureBroker(ctx, map[string]*string{"group.max.size": new("5"), "log.retention.ms": new("7"), "unset": nil})
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = h.ConfigureBroker(ctx, map[string]*string{"group.max.size": nil, "message.max.bytes": ptr("9")})
+	err = h.ConfigureBroker(ctx, map[string]*string{"group.max.size": nil, "message.max.bytes": new("9")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -199,7 +197,7 @@ func TestRefusedChangesWriteNothing(t *testing.T) {
 		{"delete unknown", ErrUnknownTopic, func() error { _, err := h.BeginDelete(ctx, unknown); return err }},
 		{"end a deletion that did not begin", ErrUnknownTopic, func() error { return h.EndDelete(ctx, topic.ID) }},
 		{"configure to the same", nil, func() error {
-			_, err := h.Configure(ctx, topic.ID, map[string]*string{"retention.ms": ptr("1"), "x": nil})
+			_, err := h.Configure(ctx, topic.ID, map[string]*string{"retention.ms": new("1"), "x": nil})
 			return err
 		}},
 		{"configure the broker to the same", nil, func() error { return h.ConfigureBroker(ctx, map[string]*string{"x": nil}) }},
@@ -394,7 +392,7 @@ func TestFailedFlushChangesNothingAndServiceGoesOn(t *testing.T) {
 			func() error { _, err := h.Grow(ctx, topic.ID, 2); return err },
 			func() error { _, err := h.BeginDelete(ctx, topic.ID); return err },
 			func() error { _, err := h.ProducerID(ctx); return err },
-			func() error { return h.ConfigureBroker(ctx, map[string]*string{"a": ptr("b")}) },
+			func() error { return h.ConfigureBroker(ctx, map[string]*string{"a": new("b")}) },
 		} {
 			if f() == nil {
 				t.Error("a change succeeded while flushes fail")

@@ -126,7 +126,7 @@ func (k TopicKey) Range() string {
 		if k.Kind == KindInt {
 			most = anyInt
 		}
-		text := ""
+		var text string
 		switch {
 		case k.Min == math.MinInt64:
 			return "any number"

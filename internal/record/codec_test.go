@@ -167,7 +167,8 @@ func bomb(t testing.TB, codec Compression, size int64) []byte {
 	write := func(w interface {
 		Write([]byte) (int, error)
 		Close() error
-	}) {
+	},
+	) {
 		chunk := make([]byte, 1<<20)
 		_, err := w.Write(front)
 		for n := size + 1; n > 0 && err == nil; n -= int64(len(chunk)) {

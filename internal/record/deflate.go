@@ -93,8 +93,10 @@ func (d *deflater) deflateLZ4(dst []byte, level int, data []byte) ([]byte, error
 
 // lz4Level maps Kafka's levels, 1 to 17, onto the library's ten.
 func lz4Level(level int) lz4.CompressionLevel {
-	levels := [...]lz4.CompressionLevel{lz4.Fast, lz4.Level1, lz4.Level2, lz4.Level3, lz4.Level4,
-		lz4.Level5, lz4.Level6, lz4.Level7, lz4.Level8, lz4.Level9}
+	levels := [...]lz4.CompressionLevel{
+		lz4.Fast, lz4.Level1, lz4.Level2, lz4.Level3, lz4.Level4,
+		lz4.Level5, lz4.Level6, lz4.Level7, lz4.Level8, lz4.Level9,
+	}
 	return levels[max(0, min(level, len(levels)-1))]
 }
 

@@ -6,22 +6,22 @@ import (
 )
 
 var (
-	// ErrShort: the bytes end before the batch does.
+	// ErrShort says that the bytes end before the batch does.
 	ErrShort = errors.New("batch is cut off")
-	// ErrCorrupt: the bytes are not those that were sent (CORRUPT_MESSAGE):
-	// an impossible length or a wrong checksum.
+	// ErrCorrupt says that the bytes are not those that were sent
+	// (CORRUPT_MESSAGE): an impossible length or a wrong checksum.
 	ErrCorrupt = errors.New("batch is corrupt")
-	// ErrInvalid: the bytes arrived as they were sent and break the rules
-	// (INVALID_RECORD). An *InvalidError says which.
+	// ErrInvalid says that the bytes arrived as they were sent and break the
+	// rules (INVALID_RECORD). An *InvalidError says which.
 	ErrInvalid = errors.New("batch is invalid")
-	// ErrUnsupportedCompression: a codec that does not exist
+	// ErrUnsupportedCompression names a codec that does not exist
 	// (UNSUPPORTED_COMPRESSION_TYPE).
 	ErrUnsupportedCompression = errors.New("unsupported compression")
-	// ErrTooLarge: the records inflate to more than the codec's limit
+	// ErrTooLarge says that the records inflate to more than the codec's limit
 	// (MESSAGE_TOO_LARGE).
 	ErrTooLarge = errors.New("records inflate beyond the limit")
-	// ErrTimestampType: a producer marked its own batch with LogAppendTime
-	// (INVALID_TIMESTAMP).
+	// ErrTimestampType says that a producer marked its own batch with
+	// LogAppendTime (INVALID_TIMESTAMP).
 	ErrTimestampType = errors.New("producers must not set LogAppendTime")
 )
 

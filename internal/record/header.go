@@ -2,6 +2,7 @@ package record
 
 import (
 	"encoding/binary"
+	"errors"
 	"hash/crc32"
 	"iter"
 )
@@ -221,7 +222,7 @@ func Batches(b []byte) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		for len(b) > 0 {
 			h, err := ParseHeader(b)
-			if err == ErrShort {
+			if errors.Is(err, ErrShort) {
 				return
 			}
 			if err != nil {

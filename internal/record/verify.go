@@ -1,6 +1,9 @@
 package record
 
-import "math"
+import (
+	"errors"
+	"math"
+)
 
 // Rules say what a batch must be beyond well-formed.
 type Rules struct {
@@ -36,7 +39,7 @@ type Verified struct {
 func Verify(b []byte, r Rules, c *Codec) (Verified, error) {
 	h, err := ParseHeader(b)
 	switch {
-	case err == ErrShort:
+	case errors.Is(err, ErrShort):
 		return Verified{}, invalidBatch("not one whole batch")
 	case err != nil:
 		return Verified{}, err

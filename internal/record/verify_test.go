@@ -99,8 +99,10 @@ func TestHeaderInPlace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := Header{BaseOffset: 100, Length: int32(len(batch) - 12), LeaderEpoch: 12, Magic: 2, CRC: h.CRC, Attributes: transactionalBit,
-		LastOffsetDelta: 2, BaseTimestamp: 1000, MaxTimestamp: 1005, ProducerID: 9, ProducerEpoch: 3, BaseSequence: math.MaxInt32 - 1, Count: 3}
+	want := Header{
+		BaseOffset: 100, Length: int32(len(batch) - 12), LeaderEpoch: 12, Magic: 2, CRC: h.CRC, Attributes: transactionalBit,
+		LastOffsetDelta: 2, BaseTimestamp: 1000, MaxTimestamp: 1005, ProducerID: 9, ProducerEpoch: 3, BaseSequence: math.MaxInt32 - 1, Count: 3,
+	}
 	if diff := cmp.Diff(want, h); diff != "" {
 		t.Errorf("header (-want +got):\n%s", diff)
 	}

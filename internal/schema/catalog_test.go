@@ -2,6 +2,8 @@ package schema
 
 import (
 	"errors"
+	"os"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -47,21 +49,36 @@ func appendCatalog(r catalogRecord) (key, value []byte) {
 
 // The bytes of docs/format/catalog.md.
 func TestCatalogBytes(t *testing.T) {
+	doc, err := os.ReadFile("../../docs/format/catalog.md")
+	if err != nil {
+		t.Fatal(err)
+	}
 	id := [16]byte{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}
 	for _, tt := range []struct {
 		name, key, value string
 		record           catalogRecord
 	}{
-		{"topic", "0001 000102030405060708090a0b0c0d0e0f", "0000 07 6f7264657273 00000003 0000 02 0d 726574656e74696f6e2e6d73 05 31303030 00",
-			catalogRecord{TopicKey{id}, TopicValue{Name: "orders", Partitions: 3, Config: []Setting{{"retention.ms", "1000"}}}}},
-		{"internal topic being deleted", "0001 000102030405060708090a0b0c0d0e0f", "0000 02 74 00000001 0003 01 00",
-			catalogRecord{TopicKey{id}, TopicValue{Name: "t", Partitions: 1, Internal: true, Deleting: true}}},
-		{"setting", "0002 0f 67726f75702e6d61782e73697a65", "0000 03 3130 00",
-			catalogRecord{SettingKey{"group.max.size"}, SettingValue{"10"}}},
+		{
+			"topic", "0001 000102030405060708090a0b0c0d0e0f", "0000 07 6f7264657273 00000003 0000 02 0d 726574656e74696f6e2e6d73 05 31303030 00",
+			catalogRecord{TopicKey{id}, TopicValue{Name: "orders", Partitions: 3, Config: []Setting{{"retention.ms", "1000"}}}},
+		},
+		{
+			"internal topic being deleted", "0001 000102030405060708090a0b0c0d0e0f", "0000 02 74 00000001 0003 01 00",
+			catalogRecord{TopicKey{id}, TopicValue{Name: "t", Partitions: 1, Internal: true, Deleting: true}},
+		},
+		{
+			"setting", "0002 0f 67726f75702e6d61782e73697a65", "0000 03 3130 00",
+			catalogRecord{SettingKey{"group.max.size"}, SettingValue{"10"}},
+		},
 		{"cluster", "0003", "0000 04 616263 00", catalogRecord{ClusterKey{}, ClusterValue{"abc"}}},
 		{"producer ids", "0004", "0000 00000000000003e8 00", catalogRecord{ProducerBlockKey{}, ProducerBlockValue{1000}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
+			for _, example := range []string{"key    " + tt.key + "\n", "value  " + tt.value + "\n"} {
+				if !strings.Contains(string(doc), example) {
+					t.Errorf("docs/format/catalog.md lacks %q", example)
+				}
+			}
 			key, value := unhex(t, tt.key), unhex(t, tt.value)
 			got, err := parseCatalog(key, value)
 			if err != nil {
@@ -106,7 +123,9 @@ func TestCatalogBytes(t *testing.T) {
 func FuzzCatalogLog(f *testing.F) {
 	for _, r := range []catalogRecord{
 		{TopicKey{}, TopicValue{Name: "t", Partitions: 1, Deleting: true, Config: []Setting{{"a", "b"}}}},
-		{SettingKey{"n"}, SettingValue{"v"}}, {ClusterKey{}, ClusterValue{"id"}}, {ProducerBlockKey{}, ProducerBlockValue{1}},
+		{SettingKey{"n"}, SettingValue{"v"}},
+		{ClusterKey{}, ClusterValue{"id"}},
+		{ProducerBlockKey{}, ProducerBlockValue{1}},
 	} {
 		key, value := appendCatalog(r)
 		f.Add(key, value)

@@ -11,7 +11,7 @@ import (
 // Kafka's internal topics can hold.
 const MaxString = math.MaxInt16
 
-// ErrMalformed: the bytes are not what their type and version say.
+// ErrMalformed says that bytes are not what their type and version say.
 var ErrMalformed = errors.New("malformed")
 
 // cursor reads a format from front to back. After the first thing that cannot
@@ -82,7 +82,7 @@ func (c *cursor) uvarint(what string) uint32 {
 // length reads the length of something: -1 is null. narrow lengths have two
 // bytes where the format is not flexible.
 func (c *cursor) length(narrow bool, what string) int {
-	n := 0
+	var n int
 	switch {
 	case c.flexible:
 		n = int(c.uvarint(what)) - 1
@@ -140,7 +140,7 @@ func (c *cursor) nullableBytes(what string) []byte {
 // each. A count that the rest cannot hold is refused, so that the caller may
 // reserve room for it.
 func (c *cursor) count(size int, what string) int {
-	n := 0
+	var n int
 	if c.flexible {
 		n = int(c.uvarint(what)) - 1
 	} else {

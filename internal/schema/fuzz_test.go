@@ -11,8 +11,10 @@ import (
 func FuzzGroupLog(f *testing.F) {
 	f.Add(AppendOffsetKey(nil, OffsetKey{"g1", "t", 7}), AppendOffsetValue(nil, OffsetValue{Offset: 1, LeaderEpoch: 2, Metadata: "m", ExpireTimestamp: None}))
 	f.Add(AppendOffsetKey(nil, OffsetKey{"g1", "t", 7}), []byte("\x00\x04\x00\x00\x00\x00\x00\x00\x00\x2a\x00\x00\x00\x05\x02m\x00\x00\x01\x8b\xcf\xe5\x68\x00\x01\x07\x02ab"))
-	f.Add(AppendGroupKey(nil, GroupKey{"g1"}), AppendGroupValue(nil, GroupValue{ProtocolType: "consumer", Protocol: ptr("range"), Leader: ptr("a"),
-		Members: []MemberValue{{ID: "a", InstanceID: ptr("i"), Subscription: []byte("s"), Assignment: []byte{}}}}))
+	f.Add(AppendGroupKey(nil, GroupKey{"g1"}), AppendGroupValue(nil, GroupValue{
+		ProtocolType: "consumer", Protocol: new("range"), Leader: new("a"),
+		Members: []MemberValue{{ID: "a", InstanceID: new("i"), Subscription: []byte("s"), Assignment: []byte{}}},
+	}))
 	f.Fuzz(func(t *testing.T, key, value []byte) {
 		k, err := ParseKey(key)
 		if err != nil {
@@ -80,7 +82,7 @@ func tooLong(v GroupValue) bool {
 
 // FuzzConsumerProtocol decodes subscriptions and assignments.
 func FuzzConsumerProtocol(f *testing.F) {
-	f.Add(AppendSubscription(nil, Subscription{Version: 3, Topics: []string{"t"}, Owned: []TopicPartitions{{"t", []int32{1}}}, Rack: ptr("r")}))
+	f.Add(AppendSubscription(nil, Subscription{Version: 3, Topics: []string{"t"}, Owned: []TopicPartitions{{"t", []int32{1}}}, Rack: new("r")}))
 	f.Add(AppendAssignment(nil, Assignment{Partitions: []TopicPartitions{{"t", []int32{1}}}, UserData: []byte("u")}))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if s, err := ParseSubscription(b); err == nil {

@@ -18,8 +18,6 @@ func unhex(t *testing.T, s string) []byte {
 	return b
 }
 
-func ptr[T any](v T) *T { return &v }
-
 // P1.
 func TestPartitionOf(t *testing.T) {
 	for _, tt := range []struct {
@@ -57,11 +55,17 @@ func TestKeyBytes(t *testing.T) {
 		key       Key
 		encode    func() []byte // nil: only read
 	}{
-		{"offset", "0001 0002 6731 0001 74 00000007", OffsetKey{"g1", "t", 7},
-			func() []byte { return AppendOffsetKey(nil, OffsetKey{"g1", "t", 7}) }},
+		{
+			"offset", "0001 0002 6731 0001 74 00000007",
+			OffsetKey{"g1", "t", 7},
+			func() []byte { return AppendOffsetKey(nil, OffsetKey{"g1", "t", 7}) },
+		},
 		{"legacy offset", "0000 0002 6731 0001 74 00000007", OffsetKey{"g1", "t", 7}, nil},
-		{"group", "0002 0002 6731", GroupKey{"g1"},
-			func() []byte { return AppendGroupKey(nil, GroupKey{"g1"}) }},
+		{
+			"group", "0002 0002 6731",
+			GroupKey{"g1"},
+			func() []byte { return AppendGroupKey(nil, GroupKey{"g1"}) },
+		},
 		{"consumer group", "0003 0002 6731", UnknownKey{3}, nil},
 		{"unknown 99", "0063 ff", UnknownKey{99}, nil},
 		{"negative", "ffff", UnknownKey{-1}, nil},
@@ -159,7 +163,7 @@ func TestGroupValueBytes(t *testing.T) {
 		}
 	}
 	group := func(since int64, m MemberValue) GroupValue {
-		return GroupValue{ProtocolType: "consumer", Generation: 1, Protocol: ptr("range"), Leader: ptr("c-1"), StateTimestamp: since, Members: []MemberValue{m}}
+		return GroupValue{ProtocolType: "consumer", Generation: 1, Protocol: new("range"), Leader: new("c-1"), StateTimestamp: since, Members: []MemberValue{m}}
 	}
 	const (
 		head  = " 0008 636f6e73756d6572 00000001 0005 72616e6765 0003 632d31 "
@@ -172,19 +176,28 @@ func TestGroupValueBytes(t *testing.T) {
 		value     GroupValue
 		written   bool
 	}{
-		{"empty v3", "0003 0008 636f6e73756d6572 00000002 ffff ffff 0000018bcfe56800 00000000",
-			GroupValue{ProtocolType: "consumer", Generation: 2, StateTimestamp: 1700000000000}, true},
-		{"one member v3", "0003" + head + since + "00000001 0003 632d31 ffff" + names + "000493e0 0000afc8" + data,
-			group(1700000000000, member(300000, nil)), true},
-		{"static member v3", "0003" + head + since + "00000001 0003 632d31 0002 6931" + names + "000493e0 0000afc8" + data,
-			group(1700000000000, member(300000, ptr("i1"))), true},
+		{
+			"empty v3", "0003 0008 636f6e73756d6572 00000002 ffff ffff 0000018bcfe56800 00000000",
+			GroupValue{ProtocolType: "consumer", Generation: 2, StateTimestamp: 1700000000000},
+			true,
+		},
+		{
+			"one member v3", "0003" + head + since + "00000001 0003 632d31 ffff" + names + "000493e0 0000afc8" + data,
+			group(1700000000000, member(300000, nil)), true,
+		},
+		{
+			"static member v3", "0003" + head + since + "00000001 0003 632d31 0002 6931" + names + "000493e0 0000afc8" + data,
+			group(1700000000000, member(300000, new("i1"))), true,
+		},
 		{"P6: v0", "0000" + head + "00000001 0003 632d31" + names + "0000afc8" + data, group(None, member(45000, nil)), false},
 		{"P6: v1", "0001" + head + "00000001 0003 632d31" + names + "000493e0 0000afc8" + data, group(None, member(300000, nil)), false},
 		{"P6: v1 rebalance -1", "0001" + head + "00000001 0003 632d31" + names + "ffffffff 0000afc8" + data, group(None, member(45000, nil)), false},
 		{"P6: v2", "0002" + head + since + "00000001 0003 632d31" + names + "000493e0 0000afc8" + data, group(1700000000000, member(300000, nil)), false},
-		{"v4", `0004 09 636f6e73756d6572 00000001 06 72616e6765 04 632d31 0000018bcfe56800
+		{
+			"v4", `0004 09 636f6e73756d6572 00000001 06 72616e6765 04 632d31 0000018bcfe56800
 			02 04 632d31 03 6931 02 63 0b 2f3132372e302e302e31 000493e0 0000afc8 0e ` + subscriptionHex + " 1a " + assignmentHex + " 01 05 01 aa 00",
-			group(1700000000000, member(300000, ptr("i1"))), false},
+			group(1700000000000, member(300000, new("i1"))), false,
+		},
 		{"empty v4", "0004 01 00000000 00 00 ffffffffffffffff 01 00", GroupValue{StateTimestamp: None}, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -215,16 +228,31 @@ func TestConsumerProtocolBytes(t *testing.T) {
 	}{
 		{"v0", "0000 00000001 0001 74 ffffffff", Subscription{Topics: []string{"t"}, Generation: None}, true},
 		{"v0 user data", "0000 00000000 00000001 aa", Subscription{UserData: []byte{0xaa}, Generation: None}, true},
-		{"v1", "0001 00000001 0001 74 00000000 00000001 0001 74 00000002 00000000 00000001",
-			Subscription{Version: 1, Topics: []string{"t"}, UserData: []byte{}, Owned: owned, Generation: None}, true},
-		{"v2", "0002 00000001 0001 74 ffffffff 00000000 00000004",
-			Subscription{Version: 2, Topics: []string{"t"}, Generation: 4}, true},
-		{"v3", "0003 00000001 0001 74 ffffffff 00000001 0001 74 00000002 00000000 00000001 00000004 0002 7231",
-			Subscription{Version: 3, Topics: []string{"t"}, Owned: owned, Generation: 4, Rack: ptr("r1")}, true},
-		{"v3 without rack", "0003 00000000 ffffffff 00000000 ffffffff ffff",
-			Subscription{Version: 3, Generation: None}, true},
-		{"newer", "0009 00000001 0001 74 ffffffff 00000000 00000004 ffff 0123456789",
-			Subscription{Version: 9, Topics: []string{"t"}, Generation: 4}, false},
+		{
+			"v1", "0001 00000001 0001 74 00000000 00000001 0001 74 00000002 00000000 00000001",
+			Subscription{Version: 1, Topics: []string{"t"}, UserData: []byte{}, Owned: owned, Generation: None},
+			true,
+		},
+		{
+			"v2", "0002 00000001 0001 74 ffffffff 00000000 00000004",
+			Subscription{Version: 2, Topics: []string{"t"}, Generation: 4},
+			true,
+		},
+		{
+			"v3", "0003 00000001 0001 74 ffffffff 00000001 0001 74 00000002 00000000 00000001 00000004 0002 7231",
+			Subscription{Version: 3, Topics: []string{"t"}, Owned: owned, Generation: 4, Rack: new("r1")},
+			true,
+		},
+		{
+			"v3 without rack", "0003 00000000 ffffffff 00000000 ffffffff ffff",
+			Subscription{Version: 3, Generation: None},
+			true,
+		},
+		{
+			"newer", "0009 00000001 0001 74 ffffffff 00000000 00000004 ffff 0123456789",
+			Subscription{Version: 9, Topics: []string{"t"}, Generation: 4},
+			false,
+		},
 	} {
 		t.Run("subscription "+tt.name, func(t *testing.T) {
 			want := unhex(t, tt.hex)
