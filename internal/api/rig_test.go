@@ -54,8 +54,8 @@ func inBubble(t *testing.T, settings map[string]string, f func(r *rig)) {
 		}
 		r := &rig{T: t, medium: storagetest.NewMemory(), settings: all}
 		r.start()
+		defer r.stop()
 		f(r)
-		r.stop()
 	})
 }
 
@@ -259,10 +259,15 @@ func equal(t testing.TB, got, want kmsg.Response) {
 	if err := carried.ReadFrom(want.AppendTo(nil)); err != nil {
 		t.Fatalf("the wanted response cannot be carried: %v", err)
 	}
-	if diff := cmp.Diff(carried, got, cmpopts.EquateEmpty(), cmpopts.IgnoreUnexported(kmsg.Tags{})); diff != "" {
+	if diff := cmp.Diff(carried, got, equateEmpty, ignoreTags); diff != "" {
 		t.Errorf("%s v%d (-want +got):\n%s", kmsg.NameForKey(got.Key()), got.GetVersion(), diff)
 	}
 }
+
+var (
+	equateEmpty = cmpopts.EquateEmpty()
+	ignoreTags  = cmpopts.IgnoreUnexported(kmsg.Tags{})
+)
 
 // eachVersion runs f as a subtest with every version of an API that is served.
 func eachVersion(r *rig, key kmsg.Key, f func(version int16)) {
