@@ -44,8 +44,10 @@ type chunk struct {
 
 func (c *chunk) retain() { c.refs.Add(1) }
 
-func (c *chunk) release() {
-	n := c.refs.Add(-1)
+func (c *chunk) release() { c.releaseMany(1) }
+
+func (c *chunk) releaseMany(count int32) {
+	n := c.refs.Add(-count)
 	if n < 0 {
 		panic("storage: chunk released twice")
 	}
@@ -55,6 +57,29 @@ func (c *chunk) release() {
 	c.owner.mu.Lock()
 	c.owner.recycleLocked(c)
 	c.owner.mu.Unlock()
+}
+
+// pins are references to chunks that are gathered under a log's lock and
+// released after it.
+type pins []pin
+
+type pin struct {
+	chunk *chunk
+	count int32
+}
+
+func (p *pins) add(c *chunk) {
+	if n := len(*p); n > 0 && (*p)[n-1].chunk == c {
+		(*p)[n-1].count++
+		return
+	}
+	*p = append(*p, pin{c, 1})
+}
+
+func (p pins) release() {
+	for i := range p {
+		p[i].chunk.releaseMany(p[i].count)
+	}
 }
 
 // alloc returns room for n bytes at pos, with one reference for the caller.

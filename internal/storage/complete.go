@@ -38,7 +38,7 @@ func (s *Store) completeLoop() {
 		s.mu.Lock()
 		wrote, s.wrote = s.wrote, wrote[:0]
 		landed, s.landed = s.landed, landed[:0]
-		allLanded := len(s.flights) == 0
+		allLanded := len(s.flights) == 0 && !s.gathering
 		ended := s.phase == phaseEnded && len(wrote)+len(landed) == 0
 		s.mu.Unlock()
 		if ended {

@@ -20,11 +20,13 @@ func (s *Store) fallBack(failed []*flight, c *completions) {
 	logs := s.logsLocked()
 	s.mu.Unlock()
 
+	var freed pins
 	for _, l := range logs {
 		l.mu.Lock()
-		l.fallBackLocked(c)
+		l.fallBackLocked(c, &freed)
 		l.mu.Unlock()
 	}
+	freed.release()
 	c.tell()
 	var again []control
 	for _, f := range failed {
@@ -49,13 +51,13 @@ func (s *Store) fallBack(failed []*flight, c *completions) {
 
 // fallBackLocked returns the log to its durable end. Its writer is fenced and
 // appends are refused until the store has a new journal.
-func (l *Log) fallBackLocked(c *completions) {
+func (l *Log) fallBackLocked(c *completions, freed *pins) {
 	l.down, l.writer = true, nil
 	n := l.entries.len()
 	for n > 0 && l.entries.at(n-1).base >= l.hw {
 		n--
 	}
-	l.truncateLocked(n)
+	l.truncateLocked(n, freed)
 	for l.waiters.len() > 0 {
 		if w := l.waiters.at(0); w.end <= l.hw {
 			l.answerFirstLocked(c, nil) // a duplicate of a durable batch
@@ -66,10 +68,10 @@ func (l *Log) fallBackLocked(c *completions) {
 }
 
 // truncateLocked keeps the first n batches of the tail, and makes everything
-// else what it was when the last of them was appended.
-func (l *Log) truncateLocked(n int) {
+// else what it was when the last of them was appended. freed gets the memory.
+func (l *Log) truncateLocked(n int, freed *pins) {
 	for i := n; i < l.entries.len(); i++ {
-		l.entries.at(i).chunk.release()
+		freed.add(l.entries.at(i).chunk)
 	}
 	if n < l.entries.len() {
 		l.bytes, l.end = l.entries.at(n).at, l.entries.at(n).base
@@ -113,6 +115,9 @@ func (s *Store) reopen() {
 		select {
 		case <-timer.C:
 		case <-s.closed:
+			timer.Stop()
+			return
+		case <-s.failed:
 			timer.Stop()
 			return
 		}

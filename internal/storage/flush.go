@@ -38,7 +38,7 @@ const frameOverhead = 64
 // set l.queued, so that a log is in one list at most once.
 func (s *Store) pushReady(l *Log) {
 	s.mu.Lock()
-	if l.Config().Internal {
+	if l.conf.Load().Internal {
 		s.ready[0].push(l)
 	} else {
 		s.ready[1].push(l)
@@ -54,7 +54,7 @@ func (s *Store) pushReady(l *Log) {
 // submit queues a control frame.
 func (s *Store) submit(c control) {
 	s.mu.Lock()
-	if s.closing {
+	if s.closing || s.err != nil {
 		s.mu.Unlock()
 		c.done(c.frame, 0, ErrClosed)
 		return
@@ -114,12 +114,13 @@ func (s *Store) flusherTurn() turn {
 	defer s.mu.Unlock()
 	work := s.ready[0].len() > 0 || s.ready[1].len() > 0 || len(s.control) > 0
 	switch {
-	case s.phase == phaseDown && s.closing:
+	case s.phase == phaseDown && (s.closing || s.err != nil):
 		s.phase = phaseEnded
 		return turnEnd
 	case s.phase == phaseDown:
 		return turnReopen
 	case s.phase == phaseServing && work && s.inAir < s.m.InFlight():
+		s.gathering = true
 		return turnFlush
 	case s.phase == phaseServing && s.closing && !work && len(s.flights) == 0:
 		s.phase = phaseEnded
@@ -160,7 +161,7 @@ func (s *Store) gather() *flight {
 		if l == nil {
 			break
 		}
-		if l.Config().Internal {
+		if l.conf.Load().Internal {
 			limit = min(limit, s.c.InternalFlushLimit)
 		}
 		var more bool
@@ -170,8 +171,10 @@ func (s *Store) gather() *flight {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.gathering = false
 	if len(f.Frames) == 0 {
 		s.recycleLocked(f)
+		signal(s.wakeCompleter) // it may be waiting for the end of gathering
 		return nil
 	}
 	s.nextFlush++

@@ -129,9 +129,10 @@ type Report struct {
 	Corrupt map[Partition]error
 }
 
-// Medium is where a Store keeps its bytes. Calls of one group (journal,
-// segments) come from one goroutine at a time; the two groups may overlap.
-// Reads may come from any goroutine at any time.
+// Medium is where a Store keeps its bytes. Calls of one group (Flush and Reopen;
+// Trim, Settle, NewToken and Remove) come from one goroutine at a time; the two
+// groups may overlap. Read, Seek, JournalSize and Free may be called from any
+// goroutine at any time.
 //
 // A medium owns nothing it is given: slices passed in are valid until the call
 // returns, or for Flush until done has been called.
@@ -161,11 +162,10 @@ type Medium interface {
 	// manifests: their bytes may go. The largest number that FrameEpoch frames
 	// took stays: Recover hands it over as such a frame.
 	Trim(n uint64) error
-	// JournalSize is the number of bytes that a restart would have to read. It
-	// may be called from any goroutine.
+	// JournalSize is the number of bytes that a restart would have to read.
 	JournalSize() int64
 	// Free is the space left for new bytes, in bytes; math.MaxInt64 if the
-	// medium knows no bound. It may be called from any goroutine.
+	// medium knows no bound.
 	Free() (int64, error)
 
 	// Settle writes a round of moves: all segment bytes first, made durable

@@ -8,6 +8,7 @@ import (
 type plan struct {
 	l         *Log
 	entries   int // leave the tail
+	pins      pins
 	producers producers
 	move      Move
 }
@@ -46,6 +47,7 @@ func (w *settler) plan(l *Log, cut uint64, now int64) (*plan, error) {
 		if err != nil {
 			return nil, err
 		}
+		p.pins.add(e.chunk)
 		seg := l.segmentFor(m, e, &conf, now)
 		w.slabs.write(&p.move, seg, e)
 		seg.Size += int64(e.size)
@@ -100,7 +102,6 @@ func (l *Log) token(base int64) string {
 func (p *plan) commit() {
 	l, m := p.l, p.move.Manifest
 	l.mu.Lock()
-	gone := append([]entry(nil), l.entries.all()[:p.entries]...)
 	l.entries.pop(p.entries)
 	l.sent -= p.entries
 	l.segments = m.Segments
@@ -109,9 +110,7 @@ func (p *plan) commit() {
 	l.epochs = epochsSince(l.epochs, m.Start)
 	l.tokens = nil
 	l.mu.Unlock()
-	for i := range gone {
-		gone[i].chunk.release()
-	}
+	p.pins.release()
 }
 
 const (
@@ -138,6 +137,7 @@ func (g *slabs) reset() {
 
 // trim gives back what has not been needed since the last trim.
 func (g *slabs) trim() {
+	g.reset()
 	clear(g.all[g.most:])
 	g.all = g.all[:g.most]
 	g.most = 0

@@ -44,8 +44,8 @@ func (l *Log) Read(dst []byte, offset int64, o ReadOptions) ([]byte, ReadInfo, e
 		return dst, info, nil
 	case settled:
 		dst, err := l.readSegment(dst, seg, offset, visible, o)
-		if err != nil && l.Bounds().Start > offset { // retention deleted it meanwhile
-			err = ErrOffsetOutOfRange
+		if err != nil {
+			err = l.deleted(offset, err)
 		}
 		return dst, info, err
 	}
@@ -95,6 +95,20 @@ func (l *Log) readSegment(dst []byte, seg Segment, offset, visible int64, o Read
 		got = got[:n]
 	}
 	return got, nil
+}
+
+// deleted is the reason for a failed read if the segment has been deleted
+// while it was being read.
+func (l *Log) deleted(offset int64, err error) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case l.err != nil:
+		return l.err
+	case offset < l.start:
+		return ErrOffsetOutOfRange
+	}
+	return err
 }
 
 // readTail copies from the tail, holding the log's lock only to pin a few

@@ -84,7 +84,7 @@ func (r *recovery) Frame(flush uint64, f Frame) error {
 	switch f.Kind {
 	case FrameRemove:
 		if l != nil {
-			l.truncateLocked(0)
+			l.dropTail()
 			delete(s.logs, f.Partition)
 		}
 		r.gone = append(r.gone, f.Partition)
@@ -155,6 +155,15 @@ func (l *Log) recoverBatch(flush uint64, f Frame, now int64) error {
 
 // damage takes the log out of service: every call gets err.
 func (l *Log) damage(err error) {
-	l.truncateLocked(0)
+	l.dropTail()
 	l.err, l.corrupt = err, true
+}
+
+// dropTail forgets every batch of a log that is not served.
+func (l *Log) dropTail() {
+	var freed pins
+	l.mu.Lock()
+	l.truncateLocked(0, &freed)
+	l.mu.Unlock()
+	freed.release()
 }

@@ -17,11 +17,13 @@ func (s *Store) Remove(p Partition) error {
 		return nil
 	}
 	var c completions
+	var freed pins
 	l.mu.Lock()
 	epoch := l.epoch
 	l.endLocked(ErrClosed, &c)
-	l.truncateLocked(l.sent) // the rest may be in flushes that are under way
+	l.truncateLocked(l.sent, &freed) // the rest may be in flushes that are under way
 	l.mu.Unlock()
+	freed.release()
 	c.tell()
 
 	durable := make(chan error, 1)
@@ -44,8 +46,8 @@ func (s *Store) Remove(p Partition) error {
 
 // deleteBytes is the end of a log whose removal is durable.
 func (s *Store) deleteBytes(l *Log) error {
+	l.dropTail()
 	l.mu.Lock()
-	l.truncateLocked(0)
 	l.corrupt = true // no round settles it any more
 	l.mu.Unlock()
 	if err := s.m.Remove(l.p); err != nil {

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// space knows whether the medium has room for appends. Nobody is told when
-// there is room again: the next append asks.
+// space knows whether the medium has room for appends. There is no timer: the
+// next append asks, if nobody has for a while.
 type space struct {
 	level   atomic.Int32
 	checked atomic.Int64 // when, in nanoseconds of the process's clock
@@ -24,6 +24,7 @@ const (
 	// spaceCheckBytes is how much may be flushed between two checks: little
 	// compared to the reserves.
 	spaceCheckBytes = 8 << 20
+	// spaceCheckPause is the pause between two checks by appends.
 	spaceCheckPause = time.Second
 	// spaceRetryPause is the pause between two checks while appends are refused.
 	spaceRetryPause = 100 * time.Millisecond
@@ -31,12 +32,12 @@ const (
 
 // full reports whether an append must be refused.
 func (s *Store) full(internal bool) bool {
-	level := s.space.level.Load()
-	if level == spaceEnough {
-		return false
+	if s.space.level.Load() == spaceEnough {
+		s.checkSpace(spaceCheckPause)
+	} else {
+		s.checkSpace(spaceRetryPause)
 	}
-	s.checkSpace(spaceRetryPause)
-	level = s.space.level.Load()
+	level := s.space.level.Load()
 	return level == spaceNone || level == spaceReserve && !internal
 }
 
@@ -44,8 +45,6 @@ func (s *Store) full(internal bool) bool {
 func (s *Store) wroteBytes(n int) {
 	if s.space.written.Add(int64(n)) > spaceCheckBytes {
 		s.checkSpace(0)
-	} else {
-		s.checkSpace(spaceCheckPause)
 	}
 }
 

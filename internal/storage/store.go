@@ -42,6 +42,7 @@ type Store struct {
 	control     []control
 	flusherIdle bool
 	nextFlush   uint64
+	gathering   bool // a flush is being made that is not in flights yet
 	inAir       int
 	flights     []*flight // sent, in order, up to the last that has not landed
 	wrote       []*flight // written, for the completion loop
@@ -104,8 +105,10 @@ func Open(ctx context.Context, m Medium, c Config) (*Store, error) {
 // lost, which ends the store.
 func (s *Store) watchMedium(failed <-chan error) {
 	select {
-	case err := <-failed:
-		s.fail(err)
+	case err, ok := <-failed:
+		if ok {
+			s.fail(err)
+		}
 	case <-s.closed:
 	}
 }
@@ -118,6 +121,7 @@ func (s *Store) fail(err error) {
 	logs := s.logsLocked()
 	s.mu.Unlock()
 	s.endLogs(logs, fmt.Errorf("%w: %w", ErrFlushFailed, err))
+	s.refuseControls()
 	close(s.failed)
 }
 
@@ -216,7 +220,7 @@ func (s *Store) NextEpoch() (int32, error) {
 func (s *Store) Create(p Partition, c LogConfig) (*Log, error) {
 	s.mu.Lock()
 	l, ok := s.logs[p]
-	if s.closing || ok && l.removed {
+	if s.closing || s.err != nil || ok && l.removed {
 		s.mu.Unlock()
 		return nil, ErrClosed
 	}

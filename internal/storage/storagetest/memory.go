@@ -1,16 +1,20 @@
-// Package storagetest holds media for tests and the suite that every medium
-// passes.
 package storagetest
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"sync"
 
 	"rota/internal/record"
 	"rota/internal/storage"
 )
+
+// ErrFault is what injected failures fail with.
+var ErrFault = errors.New("injected fault")
 
 // Memory is a Medium without files: what it holds lives as long as it does. It
 // may be opened again after Close, as a disk would be.
@@ -23,6 +27,12 @@ type Memory struct {
 	tokens    int
 	segments  map[string][]byte
 	manifests map[storage.Partition]*storage.Manifest
+
+	free       int64
+	broken     error // flushes are refused until Reopen
+	failFlush  int   // fail the flush that brings it to 0
+	keepFailed bool  // keep what failed, as if only the answer were lost
+	failSettle int
 }
 
 var _ storage.Medium = (*Memory)(nil)
@@ -32,13 +42,54 @@ func NewMemory() *Memory {
 	return &Memory{
 		segments:  make(map[string][]byte),
 		manifests: make(map[storage.Partition]*storage.Manifest),
+		free:      math.MaxInt64,
 	}
+}
+
+// FailFlush fails the n-th flush from now on (1: the next) and all that follow
+// until Reopen. kept leaves its frames in the journal: the outcome of the flush
+// is not known to whoever asked for it.
+func (m *Memory) FailFlush(n int, kept bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.failFlush, m.keepFailed = n, kept
+}
+
+// FailSettle fails the n-th round of settling from now on (1: the next) after
+// half of its moves.
+func (m *Memory) FailSettle(n int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.failSettle = n
+}
+
+// SetFree sets what Free returns.
+func (m *Memory) SetFree(free int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.free = free
+}
+
+// Clone returns a medium that holds what m holds now: what another process
+// would find if this one died.
+func (m *Memory) Clone() *Memory {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	c := NewMemory()
+	c.journal = slices.Clone(m.journal)
+	c.trimmed, c.epoch, c.size, c.tokens = m.trimmed, m.epoch, m.size, m.tokens
+	for token, data := range m.segments {
+		c.segments[token] = slices.Clone(data)
+	}
+	maps.Copy(c.manifests, m.manifests)
+	return c
 }
 
 // Recover hands over every manifest, then every frame.
 func (m *Memory) Recover(ctx context.Context, into storage.Recovery) (storage.Report, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.broken = nil
 	r := storage.Report{LastFlush: m.trimmed}
 	for _, manifest := range m.manifests {
 		if err := into.Manifest(copyManifest(manifest)); err != nil {
@@ -69,24 +120,34 @@ func (m *Memory) Recover(ctx context.Context, into storage.Recovery) (storage.Re
 // Flush keeps a copy of the frames.
 func (m *Memory) Flush(f storage.Flush, written func(), done func(error)) {
 	err := m.put(f)
-	written()
+	if err == nil {
+		written()
+	}
 	done(err)
 }
 
 func (m *Memory) put(f storage.Flush) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if m.broken != nil {
+		return m.broken
+	}
 	if want := m.lastLocked() + 1; f.Number != want {
 		return fmt.Errorf("flush %d where %d was expected", f.Number, want)
 	}
-	kept := storage.Flush{Number: f.Number, Frames: make([]storage.Frame, len(f.Frames))}
-	for i, frame := range f.Frames {
-		frame.Batch = append([]byte(nil), frame.Batch...)
-		kept.Frames[i] = frame
+	if m.failFlush--; m.failFlush == 0 {
+		m.broken = ErrFault
+		if !m.keepFailed {
+			return m.broken
+		}
+	}
+	kept := storage.Flush{Number: f.Number, Frames: slices.Clone(f.Frames)}
+	for i := range kept.Frames {
+		kept.Frames[i].Batch = slices.Clone(kept.Frames[i].Batch)
 	}
 	m.journal = append(m.journal, kept)
 	m.size += flushSize(f)
-	return nil
+	return m.broken
 }
 
 func (m *Memory) lastLocked() uint64 {
@@ -115,6 +176,7 @@ func (m *Memory) Reopen(next uint64) error {
 		m.size -= flushSize(m.journal[n-1])
 		m.journal = m.journal[:n-1]
 	}
+	m.broken = nil
 	return nil
 }
 
@@ -123,9 +185,10 @@ func (m *Memory) Trim(n uint64) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for len(m.journal) > 0 && m.journal[0].Number <= n {
-		m.size -= flushSize(m.journal[0])
-		m.trimmed = m.journal[0].Number
-		for _, frame := range m.journal[0].Frames {
+		f := m.journal[0]
+		m.size -= flushSize(f)
+		m.trimmed = f.Number
+		for _, frame := range f.Frames {
 			if frame.Kind == storage.FrameEpoch {
 				m.epoch = max(m.epoch, frame.Epoch)
 			}
@@ -142,31 +205,52 @@ func (m *Memory) JournalSize() int64 {
 	return m.size
 }
 
-// Free is unbounded.
-func (m *Memory) Free() (int64, error) { return math.MaxInt64, nil }
+// Free is what SetFree said, or unbounded.
+func (m *Memory) Free() (int64, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.free, nil
+}
 
-// Settle makes the round's new state, all of it or nothing.
+// Settle makes the round's new state, all of it unless a fault ends it.
 func (m *Memory) Settle(moves []storage.Move) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for _, move := range moves {
-		for _, w := range move.Writes {
-			if have := int64(len(m.segments[w.Token])); w.At > have {
-				return fmt.Errorf("write at %d of segment %s, which has %d bytes", w.At, w.Token, have)
-			}
-			old := m.segments[w.Token]
-			if w.At < int64(len(old)) { // readers may hold the old bytes
-				old = old[:w.At:w.At]
-			}
-			m.segments[w.Token] = append(old, w.Batches...)
+	var err error
+	if m.failSettle--; m.failSettle == 0 {
+		err = ErrFault
+		if err := m.writeLocked(moves); err != nil {
+			return err
 		}
+		moves = moves[:len(moves)/2]
+	} else if err := m.writeLocked(moves); err != nil {
+		return err
 	}
 	for _, move := range moves {
 		m.manifests[move.Manifest.Partition] = copyManifest(move.Manifest)
 	}
+	if err != nil {
+		return err
+	}
 	for _, move := range moves {
 		for _, s := range move.Drop {
 			delete(m.segments, s.Token)
+		}
+	}
+	return nil
+}
+
+func (m *Memory) writeLocked(moves []storage.Move) error {
+	for _, move := range moves {
+		for _, w := range move.Writes {
+			old := m.segments[w.Token]
+			if have := int64(len(old)); w.At > have {
+				return fmt.Errorf("write at %d of segment %s, which has %d bytes", w.At, w.Token, have)
+			}
+			if w.At < int64(len(old)) { // readers may hold the old bytes
+				old = old[:w.At:w.At]
+			}
+			m.segments[w.Token] = append(old, w.Batches...)
 		}
 	}
 	return nil
@@ -249,8 +333,8 @@ func (m *Memory) Close() error { return nil }
 
 func copyManifest(m *storage.Manifest) *storage.Manifest {
 	c := *m
-	c.Segments = append([]storage.Segment(nil), m.Segments...)
-	c.Epochs = append([]storage.EpochStart(nil), m.Epochs...)
-	c.Producers = append([]byte(nil), m.Producers...)
+	c.Segments = slices.Clone(m.Segments)
+	c.Epochs = slices.Clone(m.Epochs)
+	c.Producers = slices.Clone(m.Producers)
 	return &c
 }

@@ -1,0 +1,67 @@
+package storagetest
+
+import (
+	"sync"
+
+	"rota/internal/storage"
+)
+
+// Gate holds the flushes of a medium back while it is shut, so that a test
+// decides what gathers for the next one.
+type Gate struct {
+	storage.Medium
+	before, after door
+}
+
+// door is open or shut.
+type door struct {
+	mu   sync.Mutex
+	open chan struct{} // nil when open; closed when opened
+}
+
+func (d *door) shut() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.open == nil {
+		d.open = make(chan struct{})
+	}
+}
+
+func (d *door) unlock() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.open != nil {
+		close(d.open)
+		d.open = nil
+	}
+}
+
+func (d *door) pass() {
+	d.mu.Lock()
+	open := d.open
+	d.mu.Unlock()
+	if open != nil {
+		<-open
+	}
+}
+
+// Shut holds flushes back before the medium sees them.
+func (g *Gate) Shut() { g.before.shut() }
+
+// ShutBehind holds back the outcome of flushes that the medium has written.
+func (g *Gate) ShutBehind() { g.after.shut() }
+
+// Open lets everything through.
+func (g *Gate) Open() {
+	g.before.unlock()
+	g.after.unlock()
+}
+
+// Flush passes the gate.
+func (g *Gate) Flush(f storage.Flush, written func(), done func(error)) {
+	g.before.pass()
+	g.Medium.Flush(f, written, func(err error) {
+		g.after.pass()
+		done(err)
+	})
+}
