@@ -20,8 +20,8 @@ import (
 
 // Config says what a Coordinator runs on.
 type Config struct {
-	Partitions int32 // of __consumer_offsets; 50
-	Group      group.Config
+	Partitions int32        // of __consumer_offsets; 50
+	Group      group.Config // default group.DefaultConfig
 	// Open returns the log of partition p of __consumer_offsets.
 	Open func(p int32) (*storage.Log, error)
 	// NextEpoch takes the next number of the durable leader epoch counter.
@@ -44,6 +44,9 @@ type Config struct {
 func (c Config) withDefaults() Config {
 	if c.Partitions == 0 {
 		c.Partitions = 50
+	}
+	if c.Group == (group.Config{}) {
+		c.Group = group.DefaultConfig()
 	}
 	if c.Now == nil {
 		c.Now = processClock()

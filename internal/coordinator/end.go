@@ -156,9 +156,9 @@ func (s *Shard) refuse(t group.Ticket) {
 	if p == nil {
 		return
 	}
-	if _, ok := p.req.(group.ForgetTopic); ok {
-		s.tickets.giveBack(t)
-		return
+	req, done := p.req, p.done
+	s.tickets.giveBack(t) // first, so that a panic below does not come again for ever
+	if _, ok := req.(group.ForgetTopic); !ok {
+		s.out.Releases = append(s.out.Releases, Release{Ticket: t, Done: done, Body: group.Refuse(req, codeNotCoordinator)})
 	}
-	s.answer(t, group.Refuse(p.req, codeNotCoordinator))
 }

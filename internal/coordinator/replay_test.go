@@ -241,3 +241,35 @@ func TestLoadWaitsForTheEndOfTheLog(t *testing.T) {
 		r.expect("fetch at 8")
 	})
 }
+
+// FuzzReplay feeds damaged logs to a shard: whatever they hold, a load ends
+// with groups or with an error.
+func FuzzReplay(f *testing.F) {
+	f.Add(batchOf(offsetRecord("g", 1), offsetRecord("g", -1)))
+	f.Add(producerBatch(3, offsetRecord("g", 1)))
+	f.Add(marker(3, record.ControlCommit))
+	f.Add(batchOf(group.Record{Key: schema.AppendGroupKey(nil, schema.GroupKey{Group: "g"}), Value: schema.AppendGroupValue(nil,
+		schema.GroupValue{ProtocolType: "consumer", Generation: 4, StateTimestamp: 1, Members: []schema.MemberValue{
+			{ID: "m", ClientID: "c", SessionTimeout: 10000, RebalanceTimeout: 10000, Subscription: []byte{}, Assignment: []byte{1}},
+		}})}))
+	f.Fuzz(func(t *testing.T, log []byte) {
+		s := NewShard(ShardConfig{Group: testConfig(), ExpireInterval: time.Hour, Epoch: 2})
+		var codec record.Codec
+		next := group.Offset(0)
+		for batch, err := range record.Batches(log) {
+			if err != nil || s.Replay(batch, &codec) != nil {
+				return
+			}
+			if _, err := record.Verify(batch, record.Rules{}, &codec); err != nil {
+				return // no log holds such a batch
+			}
+			next = record.NextOffset(batch)
+		}
+		s.Begin(group.Now{Mono: time.Hour, Wall: 1_700_000_000_000}, false)
+		s.Activate(next)
+		s.Submit("g", fetch(), func(group.Response) {})
+		s.Finish()
+		s.Unload()
+		s.Take()
+	})
+}

@@ -24,7 +24,12 @@ type house struct {
 
 func newHouse(t *testing.T) *house {
 	t.Helper()
-	h := &house{t: t, medium: storagetest.NewMemory(), config: testConfig()}
+	return newHouseOn(t, storagetest.NewMemory())
+}
+
+func newHouseOn(t *testing.T, m storage.Medium) *house {
+	t.Helper()
+	h := &house{t: t, medium: m, config: testConfig()}
 	h.config.InitialDelay = 100 * time.Millisecond
 	h.start()
 	t.Cleanup(h.stop)

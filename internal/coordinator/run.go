@@ -23,6 +23,9 @@ type partitionWriter interface {
 	Writable() error
 }
 
+// keepInputs is the longest queue whose memory is kept from turn to turn.
+const keepInputs = 1024
+
 // runner drives the shard of one partition. It has no goroutine of its own:
 // whoever brings an input while nobody is at work runs the shard himself, one
 // turn; what has gathered by then is left to a goroutine that works until
@@ -197,11 +200,14 @@ func (r *runner) turn() {
 	r.mu.Unlock()
 	r.at, r.again = 0, false
 	r.begin()
-	for r.at < len(r.inputs) { // once, and again after each panic
+	for r.at < len(r.inputs) { // once, and once more after each panic
 		r.guard((*runner).takeInputs)
 	}
 	r.guard((*runner).finish)
 	clear(r.inputs)
+	if cap(r.inputs) > keepInputs {
+		r.inputs = nil
+	}
 	r.end()
 }
 

@@ -170,9 +170,11 @@ func (s *Shard) Submit(id string, req group.Request, done func(group.Response)) 
 	}
 }
 
-// SetConfig replaces the group settings, and the pause between passes from the
-// next one on.
-func (s *Shard) SetConfig(c group.Config, interval time.Duration) { s.config, s.interval = c, interval }
+// SetConfig replaces the group settings and the pause between passes.
+func (s *Shard) SetConfig(c group.Config, interval time.Duration) {
+	s.config, s.interval = c, interval
+	s.nextRun = min(s.nextRun, s.now.Mono+interval)
+}
 
 // Finish ends a turn: it runs what is due, goes on with passes over the
 // groups, and returns the batches to append.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -34,13 +35,15 @@ func TestNothingAcknowledgedIsLostAndAllIsAnswered(t *testing.T) {
 
 	var work sync.WaitGroup
 	var open atomic.Int64
-	acked := make([]int64, clients)
+	acked := slices.Repeat([]int64{-1}, clients)
+	var acks atomic.Int64
 	for i := range clients {
 		work.Go(func() {
 			rng := rand.New(rand.NewPCG(uint64(i), 1))
 			id := fmt.Sprint("g", i)
 			for n := range requests {
 				var answered sync.WaitGroup
+				var refused atomic.Bool
 				for k := range 1 + rng.IntN(4) { // pipelined, as one connection may
 					offset := int64(n*10 + k)
 					answered.Add(1)
@@ -53,12 +56,18 @@ func TestNothingAcknowledgedIsLostAndAllIsAnswered(t *testing.T) {
 						}
 						if a, ok := r.(group.Committed); ok && a.Codes[0] == 0 {
 							acked[i] = offset
+							acks.Add(1)
+						} else if ok {
+							refused.Store(true)
 						}
 						open.Add(-1)
 						answered.Done()
 					})
 				}
 				answered.Wait()
+				if refused.Load() { // as clients do
+					<-time.NewTimer(200 * time.Microsecond).C
+				}
 			}
 		})
 	}
@@ -73,6 +82,9 @@ func TestNothingAcknowledgedIsLostAndAllIsAnswered(t *testing.T) {
 		if got < want {
 			t.Errorf("client %d: offset %d, and %d was acknowledged", i, got, want)
 		}
+	}
+	if acks.Load() < clients*requests/2 {
+		t.Errorf("only %d commits were acknowledged", acks.Load())
 	}
 	if err := c.Close(); err != nil {
 		t.Error(err)
