@@ -2,6 +2,7 @@ package disk
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -70,6 +71,9 @@ type Config struct {
 	Log *slog.Logger
 	// Now is the wall clock for the headers' time stamps. Default time.Now.
 	Now func() time.Time
+	// Rand makes salts and the names of segments, so that tests repeat
+	// exactly. Default crypto/rand.
+	Rand io.Reader
 }
 
 func (c Config) withDefaults() Config {
@@ -94,6 +98,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Now == nil {
 		c.Now = time.Now
+	}
+	if c.Rand == nil {
+		c.Rand = rand.Reader
 	}
 	return c
 }

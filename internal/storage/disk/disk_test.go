@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"math/rand/v2"
 	"path/filepath"
 	"testing"
 
@@ -54,7 +55,7 @@ func (h *held) offsets() []string {
 const smallJournal = 16 << 10
 
 func testConfig(fsys vfs.FS) Config {
-	return Config{FS: fsys, Dir: "data", JournalFile: smallJournal}
+	return Config{FS: fsys, Dir: "data", JournalFile: smallJournal, Rand: rand.NewChaCha8([32]byte{1})}
 }
 
 // recoverFrom opens the folder and recovers.

@@ -198,6 +198,15 @@ func (r *flushReader) search(l *link, pos int64, flush uint64) (end int64, later
 		}
 		pos += int64(i)
 	}
+	// A header that the end of the file cuts off.
+	if n := int(l.size - pos); n >= 8 {
+		r.buf.keep = pos
+		for b, err := r.buf.at(pos, n); err == nil && len(b) >= 8; b = b[frameAlign:] {
+			if binary.BigEndian.Uint64(b) == l.salt {
+				end = l.size
+			}
+		}
+	}
 	return end, later
 }
 

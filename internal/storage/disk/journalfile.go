@@ -1,9 +1,10 @@
 package disk
 
 import (
-	"crypto/rand"
 	"encoding/binary"
 	"errors"
+	"fmt"
+	"io"
 	"time"
 
 	"rota/internal/vfs"
@@ -34,6 +35,10 @@ type journalFile struct {
 // startFile makes the next journal file: durable, empty, and voiding all that
 // lies behind the last flush that counts.
 func (j *journal) startFile(first uint64) (*journalFile, error) {
+	salt, err := newSalt(j.c.Rand)
+	if err != nil {
+		return nil, err
+	}
 	seq := j.nextSeq
 	j.nextSeq++
 	f, from, allocated, err := j.takeSpace()
@@ -41,7 +46,7 @@ func (j *journal) startFile(first uint64) (*journalFile, error) {
 		return nil, err
 	}
 	h := fileHeader{
-		durability: j.c.Durability, seq: seq, salt: newSalt(), first: first,
+		durability: j.c.Durability, seq: seq, salt: salt, first: first,
 		predecessorSynced: true, epoch: j.epoch, created: j.c.Now().UnixMilli(),
 	}
 	j.mu.Lock()
@@ -249,12 +254,14 @@ func (j *journal) syncActive() error {
 }
 
 // newSalt returns a salt, never 0, which unused space is full of.
-func newSalt() uint64 {
+func newSalt(r io.Reader) (uint64, error) {
 	var b [8]byte
 	for {
-		_, _ = rand.Read(b[:]) // it never fails
+		if _, err := io.ReadFull(r, b[:]); err != nil {
+			return 0, fmt.Errorf("make a salt: %w", err)
+		}
 		if s := binary.BigEndian.Uint64(b[:]); s != 0 {
-			return s
+			return s, nil
 		}
 	}
 }

@@ -2,7 +2,6 @@ package disk
 
 import (
 	"container/list"
-	"crypto/rand"
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
@@ -71,20 +70,19 @@ func decodeSegmentHead(file string, b []byte, magic string, version int) (h segm
 	return h, binary.BigEndian.Uint32(b[56:]), nil
 }
 
-// newToken names the bytes of a segment.
-func newToken(base int64) string {
-	var b [4]byte
-	_, _ = rand.Read(b[:]) // it never fails
-	return fmt.Sprintf("%020d-%s", base, hex.EncodeToString(b[:]))
-}
-
 // validToken keeps a token from leading out of its folder.
 func validToken(token string) bool {
 	return token != "" && len(token) < 200 && !strings.ContainsAny(token, `/\`) && token[0] != '.'
 }
 
 // NewToken implements storage.Medium.
-func (m *Medium) NewToken(_ storage.Partition, base int64) string { return newToken(base) }
+func (m *Medium) NewToken(_ storage.Partition, base int64) string {
+	var b [4]byte
+	if _, err := io.ReadFull(m.c.Rand, b[:]); err != nil {
+		panic("disk: no random numbers: " + err.Error())
+	}
+	return fmt.Sprintf("%020d-%s", base, hex.EncodeToString(b[:]))
+}
 
 // openSegment opens a segment's file and reads its header.
 func openSegment(c Config, p storage.Partition, token string) (vfs.File, segmentHead, error) {

@@ -51,17 +51,27 @@ func (st *settler) syncManifests() error {
 
 // round is a settling round under way.
 type round struct {
-	names    []string // files and folders to sync
-	folders  map[string]bool
-	few      bool       // so few that each is synced by itself
-	segments []*segment // in use, if few
-	opened   []vfs.File // new manifests, if few
+	names   []string // files to sync
+	folders []string // and folders
+	// newFolder says that segments has a new folder.
+	newFolder bool
+	few       bool       // so few that each is synced by itself
+	segments  []*segment // in use, if few
+	opened    []vfs.File // new manifests, if few
+}
+
+// addFolder notes a folder that got a new name. Those of one partition come
+// one behind the other.
+func (r *round) addFolder(dir string) {
+	if n := len(r.folders); n == 0 || r.folders[n-1] != dir {
+		r.folders = append(r.folders, dir)
+	}
 }
 
 // Settle implements storage.Medium: docs/format/manifest.md, "Replacing many
 // at once".
 func (m *Medium) Settle(moves []storage.Move) error {
-	r := &round{folders: map[string]bool{}}
+	r := &round{}
 	err := m.prepare(r, moves)
 	if err == nil {
 		err = m.sync(r)
@@ -132,11 +142,11 @@ func (m *Medium) prepare(r *round, moves []storage.Move) error {
 
 // sync makes everything durable that prepare wrote.
 func (m *Medium) sync(r *round) error {
+	if r.newFolder {
+		r.folders = append(r.folders, filepath.Join(m.c.Dir, segmentName))
+	}
 	if !r.few {
-		for folder := range r.folders {
-			r.names = append(r.names, folder)
-		}
-		return m.root.SyncAll(r.names)
+		return m.root.SyncAll(append(r.names, r.folders...))
 	}
 	for _, sg := range r.segments {
 		if err := sg.f.Sync(); err != nil {
@@ -148,7 +158,7 @@ func (m *Medium) sync(r *round) error {
 			return err
 		}
 	}
-	for folder := range r.folders {
+	for _, folder := range r.folders {
 		if err := vfs.SyncDir(m.c.FS, folder); err != nil {
 			return err
 		}
@@ -185,9 +195,9 @@ func (m *Medium) segmentFor(r *round, p storage.Partition, w *storage.SegmentWri
 			return nil, err
 		}
 		m.settler.folders[p] = true
-		r.folders[filepath.Dir(dir)] = true
+		r.newFolder = true
 	}
-	r.folders[dir] = true
+	r.addFolder(dir)
 	head := segmentHead{durability: m.c.Durability, partition: p, base: w.Base}
 	for i := range to.Segments {
 		if to.Segments[i].Token == w.Token {
