@@ -54,15 +54,27 @@ func (cl *call) NoReply() { cl.conn.answer(cl, silent, nil, nil) }
 func (cl *call) Drop(reason error) { cl.conn.answer(cl, dropped, nil, reason) }
 
 // Run implements api.Answerer.
-func (cl *call) Run(f func()) { go cl.conn.run(f) }
+func (cl *call) Run(f func()) { go cl.conn.run(cl, f) }
 
-func (c *conn) run(f func()) {
+func (c *conn) run(cl *call, f func()) {
 	defer c.guard()
 	c.mu.Lock()
 	c.handling++
 	c.mu.Unlock()
-	f()
+	c.orBreakOff(cl, f)
 	c.leave(true)
+}
+
+// orBreakOff calls f, and gives the call up if f panics.
+func (c *conn) orBreakOff(cl *call, f func()) {
+	returned := false
+	defer func() {
+		if !returned {
+			c.breakOff(cl)
+		}
+	}()
+	f()
+	returned = true
 }
 
 // OnEnd implements api.Answerer.
@@ -134,11 +146,17 @@ func (c *conn) enter(cl *call) {
 // handler may have left something behind that will answer it.
 func (c *conn) breakOff(cl *call) {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	if cl.outcome == unanswered {
-		cl.outcome, cl.onEnd = broken, nil
-		cl.holders++
-		c.unanswered--
+	if cl.outcome != unanswered {
+		c.mu.Unlock()
+		return
+	}
+	cl.outcome, cl.onEnd = broken, nil
+	cl.holders++
+	c.unanswered--
+	closed := c.closed
+	c.mu.Unlock()
+	if closed {
+		c.release(cl)
 	}
 }
 

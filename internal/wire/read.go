@@ -201,24 +201,12 @@ func (c *conn) dispatch(r *row, h header, frame []byte, taken *int64) error {
 		Context: c.ctx, Version: h.version, ClientID: c.clientID, Host: c.host,
 		Listener: c.listener, Request: cl.Request, Answer: cl,
 	}
-	c.handle(cl)
+	c.enter(cl)
+	c.orBreakOff(cl, func() { r.Handle(c.srv.cfg.API, &cl.Call) })
 	if freed := c.letGo(cl, int64(len(frame))); freed > 0 {
 		r.budget(c.srv).give(freed)
 	}
 	return nil
-}
-
-// handle calls the handler.
-func (c *conn) handle(cl *call) {
-	c.enter(cl)
-	returned := false
-	defer func() {
-		if !returned {
-			c.breakOff(cl)
-		}
-	}()
-	cl.row.Handle(c.srv.cfg.API, &cl.Call)
-	returned = true
 }
 
 // header takes the rest of the header off a frame and returns the body.

@@ -236,6 +236,8 @@ type Stats struct {
 	DataBytes, GroupBytes, ReplyBytes       int64
 	DataPeak, GroupPeak, ReplyPeak          int64
 	DataWaiting, GroupWaiting, ReplyWaiting int
+	// BufferBytes is the room of the buffers that frames and replies lie in.
+	BufferBytes int64
 }
 
 // Stats returns the counters as they are now.
@@ -245,6 +247,7 @@ func (s *Server) Stats() Stats {
 	st.GroupBytes, st.GroupPeak, st.GroupWaiting = s.group.usage()
 	st.ReplyBytes, st.ReplyPeak, st.ReplyWaiting = s.replies.usage()
 	st.Refused = s.refused.Load()
+	st.BufferBytes = s.buffers.inUse.Load()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	st.Connections = len(s.conns)
