@@ -108,6 +108,7 @@ func (s *Store) reopen() {
 		epoch, err := s.tryReopen()
 		if err == nil {
 			s.resume(epoch)
+			s.c.Log.Info("journal reopened", "epoch", epoch)
 			return
 		}
 		s.c.Log.Error("journal cannot be reopened", "err", err, "pause", pause)
@@ -164,5 +165,4 @@ func (s *Store) resume(epoch int32) {
 		}
 		l.mu.Unlock()
 	}
-	s.c.Log.Info("journal reopened", "epoch", epoch)
 }

@@ -225,11 +225,14 @@ func (w *work) appendWriter() {
 	values, life, p := w.values(), w.life, workPartition(3)
 	w.ledger.Sent(p, values...)
 	var base int64
-	base, err := w.writer.Append(Values(values...), func(err error) {
-		life.during(func() {
-			if err == nil {
-				w.ledger.Acked(p, base, values...)
-			}
+	var err error
+	life.during(func() { // the answer may come before Append returns
+		base, err = w.writer.Append(Values(values...), func(err error) {
+			life.during(func() {
+				if err == nil {
+					w.ledger.Acked(p, base, values...)
+				}
+			})
 		})
 	})
 	if err == nil {
@@ -352,7 +355,7 @@ func (c *client) retry() int {
 		c.queue = c.queue[1:]
 	}
 	var ready []*sent
-	for i, b := range c.queue[:min(5, len(c.queue))] {
+	for _, b := range c.queue[:min(5, len(c.queue))] {
 		if b.acked || b.inFlight {
 			if len(ready) > 0 { // one before it failed
 				ready = nil
@@ -360,7 +363,6 @@ func (c *client) retry() int {
 			}
 			continue
 		}
-		_ = i
 		ready = append(ready, b)
 	}
 	for _, b := range ready {
