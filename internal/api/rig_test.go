@@ -29,7 +29,7 @@ import (
 // every goroutine waits for it.
 type rig struct {
 	*testing.T
-	medium   *storagetest.Memory
+	flaky    *flaky
 	settings map[string]string
 	// hold, if there is one, keeps the coordinator from loading until it is
 	// closed; start does not wait for it then.
@@ -52,7 +52,7 @@ func inBubble(t *testing.T, settings map[string]string, f func(r *rig)) {
 		for k, v := range settings {
 			all[k] = v
 		}
-		r := &rig{T: t, medium: storagetest.NewMemory(), settings: all}
+		r := &rig{T: t, flaky: &flaky{Medium: storagetest.NewMemory()}, settings: all}
 		r.start()
 		defer r.stop()
 		f(r)
@@ -65,7 +65,7 @@ func (r *rig) start() {
 	r.check(err)
 	log := slog.New(slog.NewTextHandler(testWriter{r.T}, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	ctx := context.Background()
-	r.store, err = storage.Open(ctx, r.medium, storage.Config{Now: time.Now, Log: log})
+	r.store, err = storage.Open(ctx, r.flaky, storage.Config{Now: time.Now, Log: log})
 	r.check(err)
 	catLog, err := r.store.Create(catalog.LogPartition, storage.LogConfig{Internal: true, Compact: true})
 	r.check(err)

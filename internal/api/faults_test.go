@@ -1,0 +1,132 @@
+package api_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"rota/internal/storage"
+)
+
+// flaky is a medium whose n-th flush from now fails, once.
+type flaky struct {
+	storage.Medium
+	mu     sync.Mutex
+	left   int // flushes until one fails; 0: none will
+	broken bool
+	failed int
+}
+
+func (m *flaky) failIn(flushes int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.left = flushes
+}
+
+var errFlaky = errors.New("the disk did not like it")
+
+func (m *flaky) Flush(f storage.Flush, written func(), done func(error)) {
+	m.mu.Lock()
+	if m.left > 0 {
+		if m.left--; m.left == 0 {
+			m.broken = true
+			m.failed++
+		}
+	}
+	broken := m.broken
+	m.mu.Unlock()
+	if broken {
+		done(errFlaky)
+		return
+	}
+	m.Medium.Flush(f, written, done)
+}
+
+func (m *flaky) Reopen(next uint64) error {
+	m.mu.Lock()
+	m.broken = false
+	m.mu.Unlock()
+	return m.Medium.Reopen(next)
+}
+
+// Tombstones that cannot be written hold the deletion up and do not end it.
+func TestDeletionSurvivesAFailedFlush(t *testing.T) {
+	inBubble(t, nil, func(r *rig) {
+		topic := r.topic("t", 1)
+		c := r.client("c")
+		c.must(8, commitRequest("g", commit{topic: "t", offset: 100}))
+		r.flaky.failIn(2) // the first one says in the catalog that the deletion began
+		if got := c.deleteTopic(6, "t"); got != 0 {
+			t.Fatalf("delete: error %d", got)
+		}
+		if r.flaky.failed != 1 {
+			t.Errorf("%d flushes failed: the test has lost its point", r.flaky.failed)
+		}
+		if _, ok := r.store.Log(storage.Partition{Topic: topic.ID}); ok {
+			t.Error("the log is still there")
+		}
+		c.created(newTopic("t", 1, 1))
+		if got := c.offset("g", "t", 0); got != -1 {
+			t.Errorf("the offset is %d, want -1", got)
+		}
+	})
+}
+
+// A deletion whose shards do not serve any more goes on after the next start.
+func TestDeletionOutlastsTheBroker(t *testing.T) {
+	inBubble(t, nil, func(r *rig) {
+		r.topic("t", 1)
+		c := r.client("c")
+		c.must(8, commitRequest("g", commit{topic: "t", offset: 100}))
+		r.check(r.co.Drain(context.Background()))
+		req := kmsg.NewPtrDeleteTopicsRequest()
+		req.TopicNames, req.TimeoutMillis = []string{"t"}, 2500
+		if got := ask[*kmsg.DeleteTopicsResponse](c, 5, req).Topics[0].ErrorCode; got != 7 {
+			t.Errorf("delete: error %d, want 7", got)
+		}
+		r.restart()
+		synctest.Wait()
+		c = r.client("c")
+		c.created(newTopic("t", 1, 1))
+		if got := c.offset("g", "t", 0); got != -1 {
+			t.Errorf("the offset is %d, want -1", got)
+		}
+	})
+}
+
+// A change that cannot be written is refused and leaves nothing behind.
+func TestChangesThatCannotBeWritten(t *testing.T) {
+	inBubble(t, nil, func(r *rig) {
+		c := r.client("c")
+		r.topic("t", 1)
+		r.flaky.failIn(1)
+		resp := ask[*kmsg.CreateTopicsResponse](c, 7, createRequest(newTopic("n", 1, 1))).Topics[0]
+		if resp.ErrorCode == 0 || resp.ErrorMessage == nil {
+			t.Errorf("create: %+v, want an error", resp)
+		}
+		if _, ok := r.cat.View().Topic("n"); ok {
+			t.Error("the topic was made")
+		}
+		r.flaky.failIn(1)
+		if got := alter(c, 1, alterRequest(onTopic, "t", set("retention.ms", "5"))); got == 0 {
+			t.Error("alter: no error")
+		}
+		checkTopic(r, "t", nil)
+		r.flaky.failIn(1)
+		if got := c.deleteTopic(6, "t"); got == 0 {
+			t.Error("delete: no error")
+		}
+		if _, ok := r.cat.View().Topic("t"); !ok {
+			t.Error("the topic has gone")
+		}
+		c.created(newTopic("n", 1, 1))
+		mustAlter(c, onTopic, "t", set("retention.ms", "5"))
+		r.restart()
+		checkTopic(r, "t", map[string]string{"retention.ms": "5"})
+		checkTopic(r, "n", nil)
+	})
+}
