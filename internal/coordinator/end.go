@@ -121,10 +121,6 @@ func (s *Shard) end(why error) {
 	for _, t := range s.tickets.all() {
 		s.refuse(t)
 	}
-	for _, ev := range s.lost {
-		s.publish(nil, ev)
-	}
-	s.lost = nil
 	s.groups, s.order, s.due, s.passes = nil, nil, dueHeap{}, nil
 }
 
@@ -132,6 +128,7 @@ func (s *Shard) end(why error) {
 // group in the place of those that are dropped.
 func (s *Shard) refuseFlight() {
 	at := make(map[string]int)
+	var lost []GroupEvents
 	for s.flight.len() > 0 {
 		b := s.flight.pop()
 		for _, h := range b.replies {
@@ -140,13 +137,14 @@ func (s *Shard) refuseFlight() {
 		for _, ev := range b.events {
 			i, ok := at[ev.Group]
 			if !ok {
-				i, at[ev.Group] = len(s.lost), len(s.lost)
-				s.lost = append(s.lost, GroupEvents{ev.Group, []group.Event{{Kind: group.EventsLost}}})
+				i, at[ev.Group] = len(lost), len(lost)
+				lost = append(lost, GroupEvents{ev.Group, []group.Event{{Kind: group.EventsLost}}})
 			}
-			s.lost[i].Events[0].Count += len(ev.Events)
+			lost[i].Events[0].Count += len(ev.Events)
 		}
 	}
 	s.flight.abandon()
+	s.out.Events = append(s.out.Events, lost...)
 }
 
 // refuse answers an open request with NOT_COORDINATOR. A pass over the groups

@@ -147,7 +147,7 @@ func TestFullDisk(t *testing.T) {
 				t.Errorf("heartbeat on a full disk: %d", code)
 			}
 		}
-		time.Sleep(time.Minute) // and without
+		time.Sleep(65 * time.Second) // and without
 		m.set(func(m *faulty) { m.free = math.MaxInt64 })
 		time.Sleep(time.Second)
 		if got := outcome(h.ask("g", memberCommit(members[0], generation, 3))); got != "0" {

@@ -79,7 +79,6 @@ type Shard struct {
 	full     bool      // nothing may be appended in this turn
 	draining bool
 	ended    error
-	lost     []GroupEvents // in the place of events that were dropped
 	running  running
 	recent   recent
 	out      Actions

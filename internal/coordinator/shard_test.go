@@ -240,10 +240,10 @@ func TestOneTurnSharesOneBatch(t *testing.T) {
 	}
 	want := []string{"commit0 16", "commit1 16", "commit2 16", "commit3 16", "commit4 16"}
 	for i := range 5 {
-		want = append(want, fmt.Sprintf("g%d group-unloaded", i))
+		want = append(want, fmt.Sprintf("g%d events-lost", i))
 	}
 	for i := range 5 {
-		want = append(want, fmt.Sprintf("g%d events-lost", i))
+		want = append(want, fmt.Sprintf("g%d group-unloaded", i))
 	}
 	d.expect(want...)
 }
@@ -330,7 +330,7 @@ func TestElsewhereInTheLogEndsTheShard(t *testing.T) {
 		d.s.Appended(a.Seq, a.Base+1, nil)
 	}
 	d.take()
-	d.expect("commit 16", "a group-unloaded", "a events-lost")
+	d.expect("commit 16", "a events-lost", "a group-unloaded")
 	if _, ok := d.s.Ended().(*OffsetError); !ok {
 		t.Errorf("ended with %v", d.s.Ended())
 	}
