@@ -137,13 +137,11 @@ func openStore(ctx context.Context, c Config, s *broker.Settings) (*storage.Stor
 
 // openCatalog opens the log of topics and configurations.
 func openCatalog(ctx context.Context, c Config, s *storage.Store) (*catalog.Catalog, error) {
-	log, err := s.Create(catalog.LogPartition, storage.LogConfig{
-		Internal: true, MaxMessageBytes: 16 << 20, RetentionBytes: -1, RetentionAge: -1, Compression: -1,
-	})
+	log, err := s.Create(catalog.LogPartition, catalog.LogConfig())
 	if err != nil {
 		return nil, err
 	}
-	return catalog.Open(ctx, catalog.Config{Log: log, Epoch: s.Epoch(), Slog: c.Log})
+	return catalog.Open(ctx, catalog.Config{Log: log, Epoch: s.Epoch(), Now: c.Now, Slog: c.Log})
 }
 
 // startCoordinator starts to load the groups.

@@ -7,6 +7,6 @@ grep -rlE '^func Fuzz' --include='*_test.go' internal cmd *.go 2>/dev/null | sor
   dir=./$(dirname "$file")
   grep -oE '^func Fuzz[A-Za-z0-9_]+' "$file" | awk '{print $2}' | while read -r target; do
     echo "--- $dir $target ($time)"
-    go test "$dir" -run '^$' -fuzz "^$target\$" -fuzztime "$time" -parallel 2
+    go test "$dir" -run '^$' -fuzz "^$target\$" -fuzztime "$time" -fuzzminimizetime 10x -parallel 2
   done
 done

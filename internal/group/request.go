@@ -37,7 +37,7 @@ type Join struct {
 	NewMemberID string
 }
 
-// Joined answers a Join. Code 0 or an error; §5.8 and the error bodies of the spec.
+// Joined answers a Join. With an error Code only MemberID says something.
 type Joined struct {
 	Code           Code
 	Generation     int32
