@@ -3,10 +3,12 @@ package vfs
 import (
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
+	"syscall"
 )
 
 // OS returns the file system of the machine.
@@ -28,8 +30,14 @@ func (osFS) Create(name string) (File, error) {
 	return newOSFile(os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_TRUNC, fileMode))
 }
 
+// Open falls back to reading alone, so that tools can look at files that they
+// may not change.
 func (osFS) Open(name string) (File, error) {
-	return newOSFile(os.OpenFile(name, os.O_RDWR, 0))
+	f, err := os.OpenFile(name, os.O_RDWR, 0)
+	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
+		f, err = os.Open(name)
+	}
+	return newOSFile(f, err)
 }
 
 func (osFS) OpenDir(name string) (Dir, error) {

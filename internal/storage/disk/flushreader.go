@@ -15,7 +15,7 @@ import (
 // flushReader reads the flushes of journal files, one file after the other.
 type flushReader struct {
 	ctx    context.Context
-	into   storage.Recovery
+	each   func(pos int64, h *frameHead, payload []byte) error
 	report *storage.Report
 	buf    window
 
@@ -48,7 +48,7 @@ func (r *flushReader) read(l *link) (end int64, err error) {
 		if bad.why != "" {
 			return pos, r.judge(l, flush, pos, bad)
 		}
-		if err := r.deliver(flush, pos, next); err != nil {
+		if err := r.deliver(pos, next); err != nil {
 			return pos, err
 		}
 		r.last, r.lastInFile, r.lastStart = flush, flush, pos
@@ -113,7 +113,7 @@ func (r *flushReader) frame(salt, flush uint64, pos int64, first bool) (head fra
 }
 
 // deliver hands over a flush that has been checked and lies in the window.
-func (r *flushReader) deliver(flush uint64, pos, end int64) error {
+func (r *flushReader) deliver(pos, end int64) error {
 	for pos < end {
 		b, err := r.buf.at(pos, frameHeader)
 		if err != nil {
@@ -126,7 +126,7 @@ func (r *flushReader) deliver(flush uint64, pos, end int64) error {
 				return err
 			}
 		}
-		if err := r.into.Frame(flush, head.frame(payload)); err != nil {
+		if err := r.each(pos, &head, payload); err != nil {
 			return err
 		}
 		if head.kind == storage.FrameEpoch {

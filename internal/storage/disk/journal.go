@@ -27,12 +27,14 @@ var errStopped = errors.New("journal is stopped")
 // journal is the stream of flushes. Fields above mu belong to the goroutine
 // that flushes; the others are shared with Trim, JournalSize and the syncer.
 type journal struct {
-	c       Config
-	dir     vfs.Dir
-	arena   []byte   // frame headers and small payloads of a flush
-	pieces  [][]byte // what a flush writes
-	epoch   int32    // the largest number taken, -1 = none
-	nextSeq uint64
+	c Config
+	// readOnly replays without changing anything (Verify).
+	readOnly bool
+	dir      vfs.Dir
+	arena    []byte   // frame headers and small payloads of a flush
+	pieces   [][]byte // what a flush writes
+	epoch    int32    // the largest number taken, -1 = none
+	nextSeq  uint64
 	// stale are files that the next new file voids, dead those whose space is
 	// not to be used again.
 	stale, dead []uint64

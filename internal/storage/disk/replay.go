@@ -78,7 +78,7 @@ func (j *journal) listFiles() (seqs []uint64, err error) {
 				j.spares = append(j.spares, seq)
 				j.nextSeq = max(j.nextSeq, seq+1)
 			}
-		} else if strings.HasSuffix(name, tmpExt) {
+		} else if strings.HasSuffix(name, tmpExt) && !j.readOnly {
 			if err := removeIfThere(j.c.FS, filepath.Join(dir, name)); err != nil {
 				return nil, err
 			}
@@ -147,7 +147,9 @@ func (j *journal) openLink(seq uint64) (*link, error) {
 
 // readChain delivers the flushes of all files that count and seals them.
 func (j *journal) readChain(ctx context.Context, chain []*link, into storage.Recovery, report *storage.Report) error {
-	r := &flushReader{ctx: ctx, into: into, report: report, epoch: j.epoch}
+	r := &flushReader{ctx: ctx, report: report, epoch: j.epoch, each: func(_ int64, h *frameHead, payload []byte) error {
+		return into.Frame(h.flush, h.frame(payload))
+	}}
 	cut := false
 	for _, l := range chain {
 		if cut {
@@ -167,7 +169,7 @@ func (j *journal) readChain(ctx context.Context, chain []*link, into storage.Rec
 		cut = l.limit >= 0 && end < l.limit
 		file := &journalFile{seq: l.seq, salt: l.salt, last: r.lastInFile, end: end, synced: end}
 		j.files = append(j.files, file)
-		if l.limit < 0 || cut {
+		if (l.limit < 0 || cut) && !j.readOnly {
 			if err := j.confirm(l, r, end); err != nil {
 				return err
 			}
