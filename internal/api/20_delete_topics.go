@@ -53,15 +53,13 @@ func deleteTopics(s *Server, c *Call) {
 		}
 		entries = append(entries, d)
 	}
-	timeout := time.NewTimer(time.Duration(max(req.TimeoutMillis, 0)) * time.Millisecond)
-	defer timeout.Stop()
 	resp := &kmsg.DeleteTopicsResponse{Version: c.Version, Topics: make([]kmsg.DeleteTopicsResponseTopic, len(entries))}
+	patience, end := context.WithTimeout(c.Context, time.Duration(max(req.TimeoutMillis, 0))*time.Millisecond)
+	defer end()
+	c.Answer.OnEnd(end)
 	for i := range entries {
-		d := &entries[i]
-		if d.done != nil {
-			d.wait(s, c.Context, timeout)
-		}
-		resp.Topics[i] = d.answer
+		entries[i].wait(patience, s)
+		resp.Topics[i] = entries[i].answer
 	}
 	c.Answer.Reply(resp)
 }
@@ -79,17 +77,19 @@ func (d *deletion) begin(s *Server, c *Call) {
 	d.done = done
 }
 
-// wait waits for the end of the deletion, no longer than the timeout.
-func (d *deletion) wait(s *Server, ctx context.Context, timeout *time.Timer) {
+// wait waits for the end of the deletion, if one began, as long as the client
+// does.
+func (d *deletion) wait(patience context.Context, s *Server) {
+	if d.done == nil {
+		return
+	}
 	select {
 	case err := <-d.done:
 		if err != nil {
 			d.refuse(s.refusal(err))
 		}
-	case <-timeout.C:
-		timeout.Reset(0) // for the entries that follow
+	case <-patience.Done():
 		d.refuse(refuse(kerr.RequestTimedOut, "The topic is being deleted, and its name is not free yet."))
-	case <-ctx.Done():
 	}
 }
 
