@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"testing/synctest"
 	"time"
@@ -11,6 +12,14 @@ import (
 	"rota/internal/catalog"
 	"rota/internal/record"
 )
+
+// topicWith makes a topic of one partition with one setting.
+func (r *rig) topicWith(name, setting, value string) *catalog.Topic {
+	r.Helper()
+	t, err := r.broker.CreateTopic(context.Background(), name, 1, map[string]string{setting: value}, false)
+	r.check(err)
+	return t
+}
 
 // batchOf makes a batch with one record for each value.
 func batchOf(values ...string) []byte {
