@@ -6,6 +6,7 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -95,6 +96,29 @@ func TestDeletionOutlastsTheBroker(t *testing.T) {
 		if got := c.offset("g", "t", 0); got != -1 {
 			t.Errorf("the offset is %d, want -1", got)
 		}
+	})
+}
+
+// A client that waits for a deletion does not hold the broker's stop up.
+func TestStopAnswersADeletionThatWaits(t *testing.T) {
+	inBubble(t, nil, func(r *rig) {
+		r.topic("t", 1)
+		c := r.client("c")
+		r.check(r.co.Drain(context.Background()))
+		req := kmsg.NewPtrDeleteTopicsRequest()
+		req.TopicNames, req.TimeoutMillis = []string{"t"}, 3_600_000
+		c.send(5, req)
+		c.parked()
+		began := time.Now()
+		r.restart()
+		if got := received[*kmsg.DeleteTopicsResponse](c).Topics[0].ErrorCode; got != 7 {
+			t.Errorf("delete: error %d, want 7", got)
+		}
+		if took := time.Since(began); took > 5*time.Second {
+			t.Errorf("the stop took %v", took)
+		}
+		synctest.Wait()
+		r.client("d").created(newTopic("t", 1, 1))
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -306,6 +307,41 @@ func TestWhileLoading(t *testing.T) {
 			t.Errorf("offset after loading: %d, want 7", got)
 		}
 		r.hold = nil
+	})
+}
+
+// O13, B43: in one request a group can fail while another one answers.
+func TestFetchOfSeveralGroupsFailsOneByOne(t *testing.T) {
+	inBubble(t, nil, func(r *rig) {
+		r.topic("t", 1)
+		r.client("c").must(8, commitRequest("g", commit{topic: "t", offset: 7}))
+		r.stop()
+		loading := r.co.PartitionOf("h")
+		if r.co.PartitionOf("g") == loading {
+			t.Fatal("both groups are kept in one partition: the test has lost its point")
+		}
+		r.hold, r.held = make(chan struct{}), func(p int32) bool { return p == loading }
+		r.start()
+		synctest.Wait()
+		c := r.client("c")
+		topics := []named{{"t", []int32{0}}}
+		want := kmsg.NewPtrOffsetFetchResponse()
+		want.Groups = []kmsg.OffsetFetchResponseGroup{
+			{Group: "h", ErrorCode: 14},
+			{Group: "g", Topics: []kmsg.OffsetFetchResponseGroupTopic{{Topic: "t", Partitions: []kmsg.OffsetFetchResponseGroupTopicPartition{
+				{Offset: 7, LeaderEpoch: 0, Metadata: ptr("")}}}}},
+		}
+		equal(t, ask[*kmsg.OffsetFetchResponse](c, 8, fetchGroups(fetchGroup("h", topics), fetchGroup("g", topics))), want)
+		described := ask[*kmsg.DescribeGroupsResponse](c, 5, describeRequest("g", "h"))
+		if a, b := described.Groups[0], described.Groups[1]; a.ErrorCode != 0 || a.State != "Empty" || b.ErrorCode != 14 || b.State != "" {
+			t.Errorf("described: %+v", described.Groups)
+		}
+		if got := deleteGroups(c, 3, "h", "g"); got["h"] != 14 || got["g"] != 0 {
+			t.Errorf("deleted: %v, want 14 for h and no error for g", got)
+		}
+		close(r.hold)
+		r.hold, r.held = nil, nil
+		<-r.co.Loaded()
 	})
 }
 

@@ -34,6 +34,8 @@ type rig struct {
 	// hold, if there is one, keeps the coordinator from loading until it is
 	// closed; start does not wait for it then.
 	hold chan struct{}
+	// held says which partitions hold is about. Default: all.
+	held func(p int32) bool
 
 	store  *storage.Store
 	cat    *catalog.Catalog
@@ -73,9 +75,9 @@ func (r *rig) start() {
 	r.check(err)
 	r.broker = broker.New(broker.Config{Settings: settings, Log: log}, r.store, r.cat, nil)
 	r.check(r.broker.OpenTopics(ctx))
-	hold := r.hold
+	hold, held := r.hold, r.held
 	open := func(p int32) (*storage.Log, error) {
-		if hold != nil {
+		if hold != nil && (held == nil || held(p)) {
 			<-hold
 		}
 		return r.broker.OffsetsLog(p)
