@@ -1,6 +1,7 @@
 package coordinator
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -331,7 +332,7 @@ func TestElsewhereInTheLogEndsTheShard(t *testing.T) {
 	}
 	d.take()
 	d.expect("commit 16", "a events-lost", "a group-unloaded")
-	if _, ok := d.s.Ended().(*OffsetError); !ok {
+	if want := new(OffsetError); !errors.As(d.s.Ended(), &want) {
 		t.Errorf("ended with %v", d.s.Ended())
 	}
 	d.ask("later", "a", commit(1))
