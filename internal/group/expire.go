@@ -31,7 +31,7 @@ func (g *Group) retention() (keeps func(TopicPartition) bool, may bool) {
 	switch {
 	case g.state == Empty:
 		return func(TopicPartition) bool { return false }, true
-	case g.state == Stable && g.protocolType == consumerType && g.subscribed != nil:
+	case g.state == Stable && g.subscribed != nil: // known of consumers only
 		return func(tp TopicPartition) bool { return g.subscribesTo(tp.Topic) }, true
 	}
 	return nil, false

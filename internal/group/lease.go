@@ -54,14 +54,11 @@ func (h *leases) move(l *lease, due time.Duration) {
 	}
 }
 
-// first returns the lease that is due next, or nil if none runs.
+// first returns the lease that is due next, or nil if there is none.
 func (h *leases) first() *lease {
 	for len(*h) > 0 {
 		l := (*h)[0]
 		if l.key == l.due {
-			if l.due == never {
-				return nil
-			}
 			return l
 		}
 		l.key = l.due
