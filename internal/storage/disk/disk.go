@@ -74,6 +74,8 @@ type Config struct {
 	// Rand makes salts and the names of segments, so that tests repeat
 	// exactly. Default crypto/rand.
 	Rand io.Reader
+
+	saveEvery int // see saveStep; for tests
 }
 
 func (c Config) withDefaults() Config {
@@ -98,6 +100,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Now == nil {
 		c.Now = time.Now
+	}
+	if c.saveEvery == 0 {
+		c.saveEvery = saveStep
 	}
 	if c.Rand == nil {
 		c.Rand = rand.Reader

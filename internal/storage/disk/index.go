@@ -149,28 +149,31 @@ func (x *index) load(c Config, sg *segment, size int64) error {
 	x.lastMax = -1
 	x.entries = readIndex(c, sg, size)
 	x.saved = len(x.entries)
+	first := int64(-1)
 	if n := len(x.entries); n > 0 {
 		// The last entry is made again with the batches that follow it.
-		last := x.entries[n-1]
-		x.entries, x.covered, x.lastMax = x.entries[:n-1], last.pos, last.before
+		first = x.entries[n-1].offset
+		x.covered, x.lastMax = x.entries[n-1].pos, x.entries[n-1].before
+		x.entries = x.entries[:n-1]
 	}
-	err := sg.extend(size)
+	err := sg.extend(size, first)
 	if err != nil && x.saved > 0 {
 		// The entry may be wrong, or the segment. Without entries the walk tells.
 		x.entries, x.saved, x.covered, x.lastMax = nil, 0, 0, -1
-		err = sg.extend(size)
+		err = sg.extend(size, -1)
 	}
 	x.saved = min(x.saved, len(x.entries))
-	if err == nil && len(x.entries)-x.saved >= saveStep {
+	if err == nil && len(x.entries)-x.saved >= c.saveEvery {
 		sg.save(c)
 	}
 	return err
 }
 
-// extend walks from where the index ends to the position to.
-func (sg *segment) extend(to int64) error {
+// extend walks from where the index ends to the position to. first is the
+// offset that must be found where it begins, -1 if that is not known.
+func (sg *segment) extend(to, first int64) error {
 	from, _ := sg.state()
-	return sg.walk(from, to, -1, func(h *record.Header, pos int64) bool {
+	return sg.walk(from, to, first, func(h *record.Header, pos int64) bool {
 		sg.add(h, pos)
 		return true
 	})
@@ -180,7 +183,7 @@ func (sg *segment) extend(to int64) error {
 func (sg *segment) rebuild(size int64) error {
 	fresh := &segment{key: sg.key, f: sg.f, head: sg.head}
 	fresh.lastMax = -1
-	if err := fresh.extend(size); err != nil {
+	if err := fresh.extend(size, -1); err != nil {
 		return err
 	}
 	sg.mu.Lock()

@@ -123,7 +123,7 @@ func (m *Medium) Read(p storage.Partition, s storage.Segment, offset int64, limi
 	if err := sg.readAt(dst[from:], at.pos); err != nil {
 		return dst[:from], err
 	}
-	whole, next, err := sg.verify(dst[from:], at.pos)
+	whole, next, err := sg.verify(dst[from:], at.pos, s.End)
 	if err != nil {
 		return dst[:from], err
 	}
@@ -131,10 +131,13 @@ func (m *Medium) Read(p storage.Partition, s storage.Segment, offset int64, limi
 	return dst[:from+whole], nil
 }
 
+// batchCRC is the checksum that a batch should carry.
+func batchCRC(b []byte) uint32 { return crc32.Checksum(b[21:], castagnoli) }
+
 // verify checks the whole batches in b, which lie at pos, and returns their
 // length and the offset after them. Damage behind the first batch is left for
 // the read that begins there.
-func (sg *segment) verify(b []byte, pos int64) (whole int, next int64, err error) {
+func (sg *segment) verify(b []byte, pos, end int64) (whole int, next int64, err error) {
 	for whole < len(b) {
 		h, err := record.ParseHeader(b[whole:])
 		if errors.Is(err, record.ErrShort) {
@@ -144,10 +147,12 @@ func (sg *segment) verify(b []byte, pos int64) (whole int, next int64, err error
 		switch {
 		case err != nil:
 			why = err.Error()
-		case crc32.Checksum(b[whole+21:whole+h.Size()], castagnoli) != h.CRC:
+		case batchCRC(b[whole:whole+h.Size()]) != h.CRC:
 			why = "the batch's checksum is wrong"
 		case h.BaseOffset < next:
 			why = fmt.Sprintf("offset %d where at least %d was expected", h.BaseOffset, next)
+		case h.NextOffset() > end:
+			why = fmt.Sprintf("offset %d in a segment that ends at %d", h.LastOffset(), end)
 		}
 		if why != "" && whole > 0 {
 			break

@@ -179,7 +179,7 @@ func (m *Medium) writeSegment(r *round, p storage.Partition, w *storage.SegmentW
 		m.segments.forget(sg.key)
 		return nil, err
 	}
-	if _, unsaved := sg.state(); unsaved >= saveStep {
+	if _, unsaved := sg.state(); unsaved >= m.c.saveEvery {
 		sg.save(m.c)
 	}
 	return sg, nil
@@ -212,7 +212,7 @@ func (m *Medium) appendBatches(sg *segment, w *storage.SegmentWrite) error {
 	if covered, _ := sg.state(); covered > w.At {
 		sg.rewind(w.At)
 	}
-	if err := sg.extend(w.At); err != nil {
+	if err := sg.extend(w.At, -1); err != nil {
 		return err
 	}
 	for done := 0; done < len(w.Batches); done += writeStep {

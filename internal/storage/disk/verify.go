@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"path/filepath"
 	"strings"
 
@@ -106,7 +105,7 @@ func (m *Medium) VerifySegment(p storage.Partition, s storage.Segment) error {
 		if failed = sg.readAt(b, pos); failed != nil {
 			return false
 		}
-		if crc32.Checksum(b[21:], castagnoli) != h.CRC {
+		if batchCRC(b) != h.CRC {
 			failed = sg.corrupt(pos, "the batch's checksum is wrong")
 			return false
 		}
