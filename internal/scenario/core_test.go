@@ -105,7 +105,8 @@ func TestRunnerNoticesBrokenContracts(t *testing.T) {
 // TestReplyWaitsForItsBatch checks that the runner holds each reply for as
 // long as its dependency says, and no longer.
 func TestReplyWaitsForItsBatch(t *testing.T) {
-	const file = `group g
+	const file = `core-only: the log is held up
+group g
 hold-append
 A -> heartbeat member=a1 generation=1
 log <- offset g t-0=1
@@ -148,7 +149,7 @@ A <- heartbeat NOT_COORDINATOR
 
 // TestLoadFailureShutsTheShard plays a log that cannot be read.
 func TestLoadFailureShutsTheShard(t *testing.T) {
-	f, err := Parse("damaged", []byte("group g\nlog = offset g t-0=1\nreload\nlog <- load-failed\nA -> heartbeat generation=1\nA <- heartbeat NOT_COORDINATOR\n"))
+	f, err := Parse("damaged", []byte("core-only: by hand\ngroup g\nlog = offset g t-0=1\nreload\nlog <- load-failed\nA -> heartbeat generation=1\nA <- heartbeat NOT_COORDINATOR\n"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -34,6 +34,12 @@ var commands = []string{
 	"release", "reload", "restart", "loading", "loaded", "late", "wall", "disconnect", "log",
 }
 
+// coreCommands are those that no broker can be asked for over TCP: a file that
+// uses one is core-only, and says why.
+var coreCommands = []string{
+	"expire", "fail-append", "hold-append", "release", "reload", "loading", "loaded", "late", "wall", "log",
+}
+
 // verbs are the requests of clients.
 var verbs = []string{
 	"join", "sync", "heartbeat", "leave", "commit", "fetch-offsets",
@@ -190,10 +196,14 @@ func isClient(word string) bool {
 // check compiles every input, so that mistakes are found before a run.
 func (f *File) check() error {
 	c := newCompiler(f)
+	_, coreOnly := f.Header("core-only")
 	for i := range f.Blocks {
 		b := &f.Blocks[i]
 		if _, err := c.compile(&b.Input); err != nil {
 			return &ParseError{File: f.Name, Line: b.Input.Number, Reason: err.Error()}
+		}
+		if !coreOnly && needsCore(&b.Input) {
+			return &ParseError{File: f.Name, Line: b.Input.Number, Reason: "not possible over TCP: a core-only line must say why the file has this"}
 		}
 		for _, l := range b.Body {
 			if l.Kind != Stop {
@@ -208,4 +218,10 @@ func (f *File) check() error {
 		}
 	}
 	return nil
+}
+
+// needsCore reports whether an input plays against the core only.
+func needsCore(l *Line) bool {
+	return l.Kind == Command && (slices.Contains(coreCommands, l.Words[0]) ||
+		l.Words[0] == "broker" && slices.ContainsFunc(l.Words, func(w string) bool { return strings.HasPrefix(w, coreSettings) }))
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // maxPayload bounds what a word may stand for, whatever it says.
-const maxPayload = 64 << 20
+const maxPayload = 1 << 20
 
 // parsePayload reads the bytes that a word stands for:
 //
