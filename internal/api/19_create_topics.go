@@ -29,24 +29,30 @@ func createTopicsAPI() API {
 func createTopics(s *Server, c *Call) {
 	req := c.Request.(*kmsg.CreateTopicsRequest)
 	resp := &kmsg.CreateTopicsResponse{Version: c.Version}
+	partitions := int32(0)
 	for i, repeated := range distinct(req.Topics, func(t *kmsg.CreateTopicsRequestTopic) string { return t.Topic }) {
 		t := &req.Topics[i]
 		if repeated {
 			resp.Topics = append(resp.Topics, notCreated(t.Topic, duplicate("topic")))
 			continue
 		}
-		resp.Topics = append(resp.Topics, createTopic(s, c, req.ValidateOnly, t))
+		answer, made := createTopic(s, c, t, req.ValidateOnly, partitions)
+		resp.Topics = append(resp.Topics, answer)
+		partitions += made
 	}
 	c.Answer.Reply(resp)
 }
 
-func createTopic(s *Server, c *Call, validateOnly bool, t *kmsg.CreateTopicsRequestTopic) kmsg.CreateTopicsResponseTopic {
+// createTopic makes a topic and returns how many partitions that made; before
+// is how many the request has made already.
+func createTopic(s *Server, c *Call, t *kmsg.CreateTopicsRequestTopic, validateOnly bool, before int32) (answer kmsg.CreateTopicsResponseTopic, made int32) {
 	n := broker.NewTopic{
 		Name:              t.Topic,
 		Partitions:        t.NumPartitions,
 		ReplicationFactor: t.ReplicationFactor,
 		Config:            make(map[string]*string, len(t.Configs)),
 		ValidateOnly:      validateOnly,
+		Made:              before,
 	}
 	for _, r := range t.ReplicaAssignment {
 		n.Assignment = append(n.Assignment, broker.Replicas{Partition: r.Partition, Brokers: r.Replicas})
@@ -54,11 +60,11 @@ func createTopic(s *Server, c *Call, validateOnly bool, t *kmsg.CreateTopicsRequ
 	for _, config := range t.Configs {
 		n.Config[config.Name] = config.Value
 	}
-	made, err := s.Broker.Create(c.Context, n)
+	topic, err := s.Broker.Create(c.Context, n)
 	if err != nil {
-		return notCreated(t.Topic, s.refusal(err))
+		return notCreated(t.Topic, s.refusal(err)), 0
 	}
-	return created(s, made)
+	return created(s, topic), topic.Partitions
 }
 
 func notCreated(name string, r refusal) kmsg.CreateTopicsResponseTopic {

@@ -23,23 +23,26 @@ func createPartitionsAPI() API {
 func createPartitions(s *Server, c *Call) {
 	req := c.Request.(*kmsg.CreatePartitionsRequest)
 	resp := &kmsg.CreatePartitionsResponse{Version: c.Version}
+	partitions := int32(0)
 	for i, repeated := range distinct(req.Topics, func(t *kmsg.CreatePartitionsRequestTopic) string { return t.Topic }) {
 		t := &req.Topics[i]
 		answer := kmsg.CreatePartitionsResponseTopic{Topic: t.Topic}
 		if repeated {
 			r := duplicate("topic")
 			answer.ErrorCode, answer.ErrorMessage = r.code, r.message
-		} else if err := s.Broker.Grow(c.Context, growth(t, req.ValidateOnly)); err != nil {
+		} else if added, err := s.Broker.Grow(c.Context, growth(t, req.ValidateOnly, partitions)); err != nil {
 			r := s.refusal(err)
 			answer.ErrorCode, answer.ErrorMessage = r.code, r.message
+		} else {
+			partitions += added
 		}
 		resp.Topics = append(resp.Topics, answer)
 	}
 	c.Answer.Reply(resp)
 }
 
-func growth(t *kmsg.CreatePartitionsRequestTopic, validateOnly bool) broker.Growth {
-	g := broker.Growth{Name: t.Topic, Count: t.Count, ValidateOnly: validateOnly}
+func growth(t *kmsg.CreatePartitionsRequestTopic, validateOnly bool, made int32) broker.Growth {
+	g := broker.Growth{Name: t.Topic, Count: t.Count, ValidateOnly: validateOnly, Made: made}
 	if t.Assignment != nil {
 		g.Assignment = make([][]int32, len(t.Assignment))
 		for i, a := range t.Assignment {

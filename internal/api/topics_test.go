@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -213,6 +214,34 @@ func TestCreateTopicsRefuses(t *testing.T) {
 		}
 		if _, ok := r.cat.View().Topic("n"); ok {
 			t.Error("a topic named three times was made")
+		}
+	})
+}
+
+// One request makes a bounded number of partitions, however many topics it
+// spreads them over.
+func TestPartitionsOfOneRequest(t *testing.T) {
+	inBubble(t, nil, func(r *rig) {
+		c := r.client("c")
+		req := createRequest(newTopic("a", 6000, 1), newTopic("b", 5000, 1), newTopic("c", math.MaxInt32, 1), newTopic("d", 4000, 1), newTopic("e", 1, 1))
+		req.ValidateOnly = true
+		resp := ask[*kmsg.CreateTopicsResponse](c, 7, req)
+		for i, want := range []int16{0, 44, 44, 0, 44} {
+			if got := resp.Topics[i].ErrorCode; got != want {
+				t.Errorf("create %s: error %d, want %d", resp.Topics[i].Topic, got, want)
+			}
+		}
+		grow := kmsg.NewPtrCreatePartitionsRequest()
+		grow.ValidateOnly = true
+		for _, name := range []string{"x", "y", "z"} {
+			r.topic(name, 1)
+			grow.Topics = append(grow.Topics, kmsg.CreatePartitionsRequestTopic{Topic: name, Count: 6000})
+		}
+		grow.Topics[2].Count = 4000
+		for i, want := range []int16{0, 44, 0} {
+			if got := ask[*kmsg.CreatePartitionsResponse](c, 3, grow).Topics[i].ErrorCode; got != want {
+				t.Errorf("grow %s: error %d, want %d", grow.Topics[i].Topic, got, want)
+			}
 		}
 	})
 }

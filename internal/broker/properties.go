@@ -31,10 +31,11 @@ type Property struct {
 const (
 	anyInt  = math.MaxInt32
 	anyLong = math.MaxInt64
-	// maxPartitions bounds the partitions of one topic, and those that one
-	// request may create.
-	maxPartitions = 10_000
 )
+
+// MaxPartitions bounds the partitions of one topic, and those that one request
+// may make.
+const MaxPartitions = 10_000
 
 // properties lists every broker setting, by name.
 var properties = allProperties()
@@ -86,7 +87,7 @@ var ownProperties = []Property{
 		Doc: "The number of fetch sessions that are kept. 0: none."},
 	{Name: "node.id", Kind: catalog.KindInt, Default: "1", Min: 0, Max: anyInt,
 		Doc: "The id under which clients know this broker."},
-	{Name: "num.partitions", Kind: catalog.KindInt, Default: "1", Min: 1, Max: maxPartitions,
+	{Name: "num.partitions", Kind: catalog.KindInt, Default: "1", Min: 1, Max: MaxPartitions,
 		Doc: "The number of partitions of topics that are created without one."},
 	{Name: "offset.metadata.max.bytes", Kind: catalog.KindInt, Default: "4096", Min: 0, Max: anyInt, Dynamic: true,
 		Doc: "The largest text that may be committed along with an offset, in UTF-16 units."},
@@ -94,7 +95,7 @@ var ownProperties = []Property{
 		Doc: "The pause between two looks for offsets and groups that have expired."},
 	{Name: "offsets.retention.minutes", Kind: catalog.KindInt, Default: "10080", Min: 1, Max: anyInt, Dynamic: true,
 		Doc: "How long the offsets of a group are kept after it became empty, or after their commit if it never had members."},
-	{Name: "offsets.topic.num.partitions", Kind: catalog.KindInt, Default: "50", Min: 1, Max: maxPartitions,
+	{Name: "offsets.topic.num.partitions", Kind: catalog.KindInt, Default: "50", Min: 1, Max: MaxPartitions,
 		Doc: "The number of partitions of __consumer_offsets. It takes effect when the topic is created, and never again."},
 	{Name: "producer.id.expiration.ms", Kind: catalog.KindInt, Default: "86400000", Min: 1, Max: anyInt,
 		Doc: "How long the sequence numbers of a producer are remembered after its last batch."},

@@ -30,6 +30,9 @@ type NewTopic struct {
 	// ValidateOnly checks everything and makes nothing: the Topic that comes
 	// back has no id.
 	ValidateOnly bool
+	// Made is how many partitions the request has made so far: a request makes
+	// no more than MaxPartitions.
+	Made int32
 }
 
 // Replicas names the brokers that are to keep one partition.
@@ -60,7 +63,10 @@ func (b *Broker) Create(ctx context.Context, n NewTopic) (*catalog.Topic, error)
 	}
 	defer b.endTurn()
 	t, err := b.checkNew(n)
-	if err != nil || n.ValidateOnly {
+	if err != nil {
+		return nil, err
+	}
+	if err := checkTotal(t.Partitions, n.Made); err != nil || n.ValidateOnly {
 		return t, err
 	}
 	// From here on the work is done to its end whether or not the client
@@ -103,9 +109,6 @@ func (b *Broker) checkNew(n NewTopic) (*catalog.Topic, error) {
 	if t.Partitions <= 0 {
 		return nil, Refuse(kerr.InvalidPartitions, "A topic has at least one partition, not %d.", n.Partitions)
 	}
-	if t.Partitions > maxPartitions {
-		return nil, Refuse(kerr.PolicyViolation, "A topic has at most %d partitions, not %d.", maxPartitions, n.Partitions)
-	}
 	if n.ReplicationFactor < -1 || n.ReplicationFactor == 0 {
 		return nil, Refuse(kerr.InvalidReplicationFactor, "The replication factor is a positive number, or -1 for the default, not %d.", n.ReplicationFactor)
 	}
@@ -113,6 +116,15 @@ func (b *Broker) checkNew(n NewTopic) (*catalog.Topic, error) {
 		n.ReplicationFactor = int16(b.Settings().Int("default.replication.factor"))
 	}
 	return t, b.checkFactor(int(n.ReplicationFactor))
+}
+
+// checkTotal refuses to make more partitions than one request may, which has
+// made some already.
+func checkTotal(more, made int32) error {
+	if more > MaxPartitions-made {
+		return Refuse(kerr.PolicyViolation, "One request makes at most %d partitions, in all its topics.", MaxPartitions)
+	}
+	return nil
 }
 
 // checkFactor refuses more replicas than brokers, if replication.check says so.
@@ -128,9 +140,6 @@ func (b *Broker) checkFactor(factor int) error {
 func (b *Broker) checkAssignment(n NewTopic) (int32, error) {
 	if n.Partitions != -1 || n.ReplicationFactor != -1 {
 		return 0, Refuse(kerr.InvalidRequest, "A request that assigns replicas leaves the partition count and the replication factor at -1.")
-	}
-	if len(n.Assignment) > maxPartitions {
-		return 0, Refuse(kerr.PolicyViolation, "A topic has at most %d partitions, not %d.", maxPartitions, len(n.Assignment))
 	}
 	sorted := slices.Clone(n.Assignment)
 	slices.SortFunc(sorted, func(a, b Replicas) int { return int(int64(a.Partition) - int64(b.Partition)) })
@@ -174,28 +183,36 @@ type Growth struct {
 	Assignment [][]int32
 	// ValidateOnly checks everything and changes nothing.
 	ValidateOnly bool
+	// Made is how many partitions the request has made so far: a request makes
+	// no more than MaxPartitions.
+	Made int32
 }
 
-// Grow raises the partition count of a topic. It returns when the new
-// partitions are durable and can be used. Errors: a *Refusal.
-func (b *Broker) Grow(ctx context.Context, g Growth) error {
+// Grow raises the partition count of a topic and returns how many partitions
+// that added, or would add. They are durable then and can be used. Errors: a
+// *Refusal.
+func (b *Broker) Grow(ctx context.Context, g Growth) (added int32, err error) {
 	if err := b.takeTurn(ctx); err != nil {
-		return err
+		return 0, err
 	}
 	defer b.endTurn()
 	t, ok := b.Catalog.View().Topic(g.Name)
 	if !ok {
-		return Refuse(kerr.UnknownTopicOrPartition, "There is no topic of that name.")
+		return 0, Refuse(kerr.UnknownTopicOrPartition, "There is no topic of that name.")
 	}
-	if err := b.checkGrowth(t, g); err != nil || g.ValidateOnly {
-		return err
+	if err := b.checkGrowth(t, g); err != nil {
+		return 0, err
+	}
+	added = g.Count - t.Partitions
+	if err := checkTotal(added, g.Made); err != nil || g.ValidateOnly {
+		return added, err
 	}
 	ctx = context.WithoutCancel(ctx)
 	grown, err := b.Catalog.Grow(ctx, t.ID, g.Count)
 	if err != nil {
-		return fmt.Errorf("grow topic %s: %w", g.Name, err)
+		return 0, fmt.Errorf("grow topic %s: %w", g.Name, err)
 	}
-	return b.openLogs(grown, t.Partitions)
+	return added, b.openLogs(grown, t.Partitions)
 }
 
 func (b *Broker) checkGrowth(t *catalog.Topic, g Growth) error {
@@ -207,8 +224,8 @@ func (b *Broker) checkGrowth(t *catalog.Topic, g Growth) error {
 		return Refuse(kerr.InvalidPartitions, "The topic has %d partitions already.", t.Partitions)
 	case g.Count < t.Partitions:
 		return Refuse(kerr.InvalidPartitions, "The topic has %d partitions, and %d would not be more.", t.Partitions, g.Count)
-	case g.Count > maxPartitions:
-		return Refuse(kerr.InvalidPartitions, "A topic has at most %d partitions, not %d.", maxPartitions, g.Count)
+	case g.Count > MaxPartitions:
+		return Refuse(kerr.InvalidPartitions, "A topic has at most %d partitions, not %d.", MaxPartitions, g.Count)
 	}
 	if g.Assignment == nil {
 		return nil
