@@ -119,17 +119,23 @@ func (w *fetchWriter) topic(dst []byte, t broker.TopicRef) []byte {
 	return append(dst, t.Name...)
 }
 
-// partition writes what is in front of the records only when they have been
-// read. Room is left for it, which is right nearly always; else the records
-// are moved.
+// partition reads a partition and writes its part of the answer. What is in
+// front of the records is known only when they have been read, so room is left
+// for it.
 func (w *fetchWriter) partition(dst []byte, reader *broker.FetchReader, p *broker.FetchPartition) []byte {
 	start := len(dst)
-	room := w.room(p)
+	room := w.room(p.MaxBytes)
 	dst = append(dst, make([]byte, room)...)
 	dst, got := reader.Read(dst, p)
-	records := len(dst) - start - room
+	return w.enclose(dst, start, room, &got)
+}
 
-	w.scratch = w.head(w.scratch[:0], &got, records)
+// enclose writes what is in front of the records, which begin room bytes
+// behind start, and what is behind them. If the room was not right the records
+// are moved.
+func (w *fetchWriter) enclose(dst []byte, start, room int, got *broker.FetchedPartition) []byte {
+	records := len(dst) - start - room
+	w.scratch = w.head(w.scratch[:0], got, records)
 	if moved := len(w.scratch) - room; moved != 0 {
 		if moved > 0 {
 			dst = append(dst, make([]byte, moved)...)
@@ -138,12 +144,12 @@ func (w *fetchWriter) partition(dst []byte, reader *broker.FetchReader, p *broke
 		dst = dst[:start+room+moved+records]
 	}
 	copy(dst[start:], w.scratch)
-	return w.tags(dst, &got)
+	return w.tags(dst, got)
 }
 
 // room is the size of what is in front of the records if there is no aborted
-// transaction and as many records as the limit lets through.
-func (w *fetchWriter) room(p *broker.FetchPartition) int {
+// transaction, and about as many bytes of records as limit lets through.
+func (w *fetchWriter) room(limit int) int {
 	n := 4 + 2 + 8 + 8
 	if w.version >= 5 {
 		n += 8
@@ -152,7 +158,7 @@ func (w *fetchWriter) room(p *broker.FetchPartition) int {
 		n += 4
 	}
 	if w.flexible {
-		return n + 1 + uvarintLen(p.MaxBytes+1)
+		return n + 1 + uvarintLen(limit+1)
 	}
 	return n + 4 + 4
 }
