@@ -38,7 +38,8 @@ bench: build
 	cd bench && $(GO) run . -rota $(CURDIR)/bin/rota $(BENCHFLAGS)
 
 docs: build
-	$(GO) run ./internal/docs -write
+	$(GO) test ./internal/broker -run ConfigDoc -update
+	$(GO) test ./internal/api -run ProtocolDoc -update
 
 interop:
 	@echo "interop: the Java, Python, C and JavaScript clients are not set up yet; test/ runs franz-go and sarama"
