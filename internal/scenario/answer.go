@@ -76,7 +76,7 @@ func memberWord(id string, instance *string, metadata []byte) string {
 	word := memberEntry(id, instance)
 	if payload := formatPayload(metadata); payload != "[t]" {
 		if _, _, list := cutOutside(payload, ','); list {
-			payload = strconv.Quote(payload)
+			payload = strconv.QuoteToASCII(payload)
 		}
 		word += ":" + payload
 	}

@@ -125,7 +125,7 @@ func quote(text string) string {
 	if isPlain(text) {
 		return text
 	}
-	return strconv.Quote(text)
+	return strconv.QuoteToASCII(text)
 }
 
 // isPlain reports whether text needs no quotes as a word or as a member of a

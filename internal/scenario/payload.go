@@ -99,7 +99,7 @@ func formatUnit(raw []byte) string {
 	case isPlainList(text):
 		return text
 	case utf8.Valid(raw) && !strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }):
-		return strconv.Quote(text)
+		return strconv.QuoteToASCII(text)
 	}
 	return "0x" + hex.EncodeToString(raw)
 }

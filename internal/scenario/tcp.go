@@ -92,6 +92,9 @@ func Play(ctx context.Context, addr string, f *File, o Options) (*File, error) {
 		clients: map[string]*client{}, came: map[string]chan answer{}, coordinators: map[string]string{},
 	}
 	defer p.closeAll()
+	if err := p.awaitLoaded(ctx); err != nil {
+		return nil, fmt.Errorf("%s: %w", f.Name, err)
+	}
 	if err := p.createTopics(ctx, f); err != nil {
 		return nil, fmt.Errorf("%s: topics: %w", f.Name, err)
 	}

@@ -36,8 +36,11 @@ func (p *player) do(ctx context.Context, st *step) error {
 		p.closeAll()
 		p.coordinators = map[string]string{}
 		addr, err := p.o.Restart(ctx)
+		if err != nil {
+			return err
+		}
 		p.addr = addr
-		return err
+		return p.awaitLoaded(ctx)
 	case "forget-topic":
 		return p.deleteTopic(ctx, st.target)
 	}
@@ -95,6 +98,28 @@ func (p *player) ask(ctx context.Context, addr string, r kmsg.Request) (kmsg.Res
 		return a.response, a.err
 	case <-ctx.Done():
 		return nil, ctx.Err()
+	}
+}
+
+// awaitLoaded waits until the broker has read its groups, which it says of all
+// of them only in the answer to ListGroups.
+func (p *player) awaitLoaded(ctx context.Context) error {
+	request := kmsg.NewPtrListGroupsRequest()
+	for deadline := time.Now().Add(p.o.Slack); ; {
+		answer, err := p.ask(ctx, p.addr, request)
+		if err != nil {
+			return err
+		}
+		r, ok := answer.(*kmsg.ListGroupsResponse)
+		switch {
+		case ok && r.ErrorCode == 0:
+			return nil
+		case !ok, !kerr.IsRetriable(kerr.ErrorForCode(r.ErrorCode)), time.Now().After(deadline):
+			return fmt.Errorf("the broker does not list its groups: %+v", answer)
+		}
+		if err := sleepUntil(ctx, time.Now().Add(p.o.Settle)); err != nil {
+			return err
+		}
 	}
 }
 
