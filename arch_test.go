@@ -16,7 +16,7 @@ import (
 // of lower layers only; packages of one layer do not see each other, but for
 // the pairs in sideways.
 var layers = [][]string{
-	{"rota/internal/schema", "rota/internal/record", "rota/internal/delay", "rota/internal/vfs"},
+	{"rota/internal/schema", "rota/internal/record", "rota/internal/delay", "rota/internal/vfs", "rota/internal/client/assignor"},
 	{"rota/internal/group", "rota/internal/txn", "rota/internal/client"},
 	{"rota/internal/storage"},
 	{"rota/internal/storage/storagetest"},
@@ -34,7 +34,7 @@ var layers = [][]string{
 // pure packages decide and never act: values in, values out.
 var pure = []string{
 	"rota/internal/group", "rota/internal/txn", "rota/internal/record",
-	"rota/internal/schema", "rota/internal/client", "rota/internal/delay",
+	"rota/internal/schema", "rota/internal/client", "rota/internal/client/assignor", "rota/internal/delay",
 }
 
 // pureImports is all that a pure package may use.
@@ -42,7 +42,7 @@ var pureImports = []string{
 	"bytes", "cmp", "encoding/binary", "errors", "fmt", "hash/crc32", "io", "iter", "maps", "math", "math/bits", "slices",
 	"sort", "strconv", "strings", "time", "unicode/utf16", "unicode/utf8", "container/heap",
 	"compress/gzip", "encoding/hex",
-	"rota/internal/schema", "rota/internal/record",
+	"rota/internal/schema", "rota/internal/record", "rota/internal/client/assignor",
 	"github.com/klauspost/compress", "github.com/pierrec/lz4/v4",
 	"github.com/twmb/franz-go/pkg/kmsg", "github.com/twmb/franz-go/pkg/kerr",
 }
