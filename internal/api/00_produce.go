@@ -52,7 +52,7 @@ type producing struct {
 }
 
 func produce(s *Server, c *Call) {
-	req := c.Request.(*kmsg.ProduceRequest)
+	req := requestOf[*kmsg.ProduceRequest](c)
 	p := &producing{s: s, call: c, noReply: req.Acks == 0}
 	p.resp = p.response(req)
 	p.left.Store(1)

@@ -35,7 +35,7 @@ func fetchAPI() API {
 }
 
 func fetch(s *Server, c *Call) {
-	req := c.Request.(*kmsg.FetchRequest)
+	req := requestOf[*kmsg.FetchRequest](c)
 	f, err := s.Broker.NewFetch(fetchRequest(c, req))
 	if err != nil {
 		c.Answer.Reply(&kmsg.FetchResponse{ErrorCode: err.Code})

@@ -31,7 +31,7 @@ func listOffsetsAPI() API {
 }
 
 func listOffsets(s *Server, c *Call) {
-	req := c.Request.(*kmsg.ListOffsetsRequest)
+	req := requestOf[*kmsg.ListOffsetsRequest](c)
 	resp := &kmsg.ListOffsetsResponse{Topics: make([]kmsg.ListOffsetsResponseTopic, len(req.Topics))}
 	view := s.Broker.Catalog.View()
 	twice := repeatedPartitions(req)

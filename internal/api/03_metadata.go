@@ -35,7 +35,7 @@ func metadataAPI() API {
 }
 
 func metadata(s *Server, c *Call) {
-	req := c.Request.(*kmsg.MetadataRequest)
+	req := requestOf[*kmsg.MetadataRequest](c)
 	node := s.Broker.Config.NodeID
 	clusterID := s.Broker.Catalog.ClusterID()
 	resp := kmsg.NewPtrMetadataResponse()

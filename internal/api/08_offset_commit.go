@@ -37,7 +37,7 @@ func offsetCommitAPI() API {
 const asked = math.MinInt16
 
 func offsetCommit(s *Server, c *Call) {
-	req := c.Request.(*kmsg.OffsetCommitRequest)
+	req := requestOf[*kmsg.OffsetCommitRequest](c)
 	commit := group.Commit{
 		Version:    c.Version,
 		MemberID:   req.MemberID,
@@ -56,7 +56,7 @@ func offsetCommit(s *Server, c *Call) {
 		return
 	}
 	s.Coordinator.Submit(req.Group, commit, func(r group.Response) {
-		codes := r.(group.Committed).Codes
+		codes := answerOf[group.Committed](r).Codes
 		for i := range resp.Topics {
 			for j := range resp.Topics[i].Partitions {
 				if p := &resp.Topics[i].Partitions[j]; p.ErrorCode == asked {

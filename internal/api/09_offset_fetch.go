@@ -32,7 +32,7 @@ func offsetFetchAPI() API {
 }
 
 func offsetFetch(s *Server, c *Call) {
-	req := c.Request.(*kmsg.OffsetFetchRequest)
+	req := requestOf[*kmsg.OffsetFetchRequest](c)
 	if c.Version < 8 {
 		fetch := group.FetchOffsets{
 			All:           req.Topics == nil,
@@ -40,7 +40,7 @@ func offsetFetch(s *Server, c *Call) {
 			RequireStable: req.RequireStable,
 		}
 		s.Coordinator.Submit(req.Group, fetch, func(r group.Response) {
-			c.Answer.Reply(offsetFetchOne(c.Version, fetch, r.(group.FetchedOffsets)))
+			c.Answer.Reply(offsetFetchOne(c.Version, fetch, answerOf[group.FetchedOffsets](r)))
 		})
 		return
 	}
@@ -58,7 +58,7 @@ func offsetFetch(s *Server, c *Call) {
 		fetch := group.FetchOffsets{All: g.Topics == nil, RequireStable: req.RequireStable}
 		answer.Topics, fetch.Partitions = fetchTopics(view, c.Version, g.Topics)
 		s.Coordinator.Submit(g.Group, fetch, func(r group.Response) {
-			fillOffsets(view, c.Version, answer, fetch.All, r.(group.FetchedOffsets))
+			fillOffsets(view, c.Version, answer, fetch.All, answerOf[group.FetchedOffsets](r))
 			if open.Add(-1) == 0 {
 				c.Answer.Reply(resp)
 			}

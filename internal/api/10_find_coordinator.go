@@ -32,7 +32,7 @@ const (
 )
 
 func findCoordinator(s *Server, c *Call) {
-	req := c.Request.(*kmsg.FindCoordinatorRequest)
+	req := requestOf[*kmsg.FindCoordinatorRequest](c)
 	resp := &kmsg.FindCoordinatorResponse{}
 	refused := checkCoordinatorType(req.CoordinatorType)
 	if c.Version >= 4 {

@@ -28,7 +28,7 @@ func joinGroupAPI() API {
 }
 
 func joinGroup(s *Server, c *Call) {
-	req := c.Request.(*kmsg.JoinGroupRequest)
+	req := requestOf[*kmsg.JoinGroupRequest](c)
 	join := group.Join{
 		Version:        c.Version,
 		MemberID:       req.MemberID,
@@ -46,7 +46,7 @@ func joinGroup(s *Server, c *Call) {
 		join.Reason = *req.Reason
 	}
 	s.Coordinator.Submit(req.Group, join, func(r group.Response) {
-		c.Answer.Reply(joinResponse(c.Version, r.(group.Joined)))
+		c.Answer.Reply(joinResponse(c.Version, answerOf[group.Joined](r)))
 	})
 }
 

@@ -20,9 +20,9 @@ func heartbeatAPI() API {
 }
 
 func heartbeat(s *Server, c *Call) {
-	req := c.Request.(*kmsg.HeartbeatRequest)
+	req := requestOf[*kmsg.HeartbeatRequest](c)
 	beat := group.Heartbeat{MemberID: req.MemberID, InstanceID: req.InstanceID, Generation: req.Generation}
 	s.Coordinator.Submit(req.Group, beat, func(r group.Response) {
-		c.Answer.Reply(&kmsg.HeartbeatResponse{Version: c.Version, ErrorCode: int16(r.(group.Beat).Code)})
+		c.Answer.Reply(&kmsg.HeartbeatResponse{Version: c.Version, ErrorCode: int16(answerOf[group.Beat](r).Code)})
 	})
 }

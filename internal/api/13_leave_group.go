@@ -22,7 +22,7 @@ func leaveGroupAPI() API {
 }
 
 func leaveGroup(s *Server, c *Call) {
-	req := c.Request.(*kmsg.LeaveGroupRequest)
+	req := requestOf[*kmsg.LeaveGroupRequest](c)
 	leave := group.Leave{Version: c.Version}
 	if c.Version < 3 {
 		leave.Members = []group.LeavingMember{{MemberID: req.MemberID}}
@@ -36,7 +36,7 @@ func leaveGroup(s *Server, c *Call) {
 		}
 	}
 	s.Coordinator.Submit(req.Group, leave, func(r group.Response) {
-		c.Answer.Reply(leaveResponse(c.Version, r.(group.Left)))
+		c.Answer.Reply(leaveResponse(c.Version, answerOf[group.Left](r)))
 	})
 }
 

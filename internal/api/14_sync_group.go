@@ -22,7 +22,7 @@ func syncGroupAPI() API {
 }
 
 func syncGroup(s *Server, c *Call) {
-	req := c.Request.(*kmsg.SyncGroupRequest)
+	req := requestOf[*kmsg.SyncGroupRequest](c)
 	if c.Version >= 5 && (req.ProtocolType == nil || req.Protocol == nil) {
 		c.Answer.Reply(&kmsg.SyncGroupResponse{Version: c.Version, ErrorCode: kerr.InconsistentGroupProtocol.Code})
 		return
@@ -37,7 +37,7 @@ func syncGroup(s *Server, c *Call) {
 		Assignments:  syncAssignments(req.GroupAssignment),
 	}
 	s.Coordinator.Submit(req.Group, sync, func(r group.Response) {
-		d := r.(group.Synced)
+		d := answerOf[group.Synced](r)
 		c.Answer.Reply(&kmsg.SyncGroupResponse{
 			Version:          c.Version,
 			ErrorCode:        int16(d.Code),

@@ -24,7 +24,7 @@ func describeGroupsAPI() API {
 }
 
 func describeGroups(s *Server, c *Call) {
-	req := c.Request.(*kmsg.DescribeGroupsRequest)
+	req := requestOf[*kmsg.DescribeGroupsRequest](c)
 	resp := &kmsg.DescribeGroupsResponse{Version: c.Version, Groups: make([]kmsg.DescribeGroupsResponseGroup, len(req.Groups))}
 	if len(req.Groups) == 0 {
 		c.Answer.Reply(resp)
@@ -38,7 +38,7 @@ func describeGroups(s *Server, c *Call) {
 	open.Store(int64(len(req.Groups)))
 	for i, id := range req.Groups {
 		s.Coordinator.Submit(id, group.Describe{Version: c.Version}, func(r group.Response) {
-			resp.Groups[i] = describedGroup(id, r.(group.Described), operations)
+			resp.Groups[i] = describedGroup(id, answerOf[group.Described](r), operations)
 			if open.Add(-1) == 0 {
 				c.Answer.Reply(resp)
 			}

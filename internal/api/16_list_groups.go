@@ -24,7 +24,7 @@ func listGroupsAPI() API {
 }
 
 func listGroups(s *Server, c *Call) {
-	req := c.Request.(*kmsg.ListGroupsRequest)
+	req := requestOf[*kmsg.ListGroupsRequest](c)
 	resp := &kmsg.ListGroupsResponse{Version: c.Version, Groups: []kmsg.ListGroupsResponseGroup{}}
 	groups, code, err := s.Coordinator.List(c.Context)
 	if err != nil {

@@ -58,7 +58,7 @@ func advertised(a *API) kmsg.ApiVersionsResponseApiKey {
 }
 
 func checkApiVersions(s *Server, c *Call) *kerr.Error {
-	req := c.Request.(*kmsg.ApiVersionsRequest)
+	req := requestOf[*kmsg.ApiVersionsRequest](c)
 	if c.Version >= 3 && !(isSoftwareName(req.ClientSoftwareName) && isSoftwareName(req.ClientSoftwareVersion)) {
 		return kerr.InvalidRequest
 	}

@@ -27,7 +27,7 @@ func createTopicsAPI() API {
 }
 
 func createTopics(s *Server, c *Call) {
-	req := c.Request.(*kmsg.CreateTopicsRequest)
+	req := requestOf[*kmsg.CreateTopicsRequest](c)
 	resp := &kmsg.CreateTopicsResponse{Version: c.Version}
 	partitions := int32(0)
 	for i, repeated := range distinct(req.Topics, func(t *kmsg.CreateTopicsRequestTopic) string { return t.Topic }) {

@@ -40,7 +40,7 @@ type deletion struct {
 }
 
 func deleteTopics(s *Server, c *Call) {
-	req := c.Request.(*kmsg.DeleteTopicsRequest)
+	req := requestOf[*kmsg.DeleteTopicsRequest](c)
 	named := deletions(s.Broker.Catalog.View(), c.Version, req)
 	var entries []deletion
 	for i, repeated := range distinct(named, func(d *deletion) string { return d.topic }) {

@@ -22,7 +22,7 @@ func deleteRecordsAPI() API {
 }
 
 func deleteRecords(s *Server, c *Call) {
-	req := c.Request.(*kmsg.DeleteRecordsRequest)
+	req := requestOf[*kmsg.DeleteRecordsRequest](c)
 	resp := &kmsg.DeleteRecordsResponse{Version: c.Version, Topics: make([]kmsg.DeleteRecordsResponseTopic, len(req.Topics))}
 	var waits []func()
 	for i, t := range req.Topics {

@@ -24,7 +24,7 @@ func initProducerIDAPI() API {
 }
 
 func initProducerID(s *Server, c *Call) {
-	req := c.Request.(*kmsg.InitProducerIDRequest)
+	req := requestOf[*kmsg.InitProducerIDRequest](c)
 	resp := kmsg.NewPtrInitProducerIDResponse()
 	resp.ProducerEpoch = -1
 	defer c.Answer.Reply(resp)

@@ -20,7 +20,7 @@ func offsetForLeaderEpochAPI() API {
 }
 
 func offsetForLeaderEpoch(s *Server, c *Call) {
-	req := c.Request.(*kmsg.OffsetForLeaderEpochRequest)
+	req := requestOf[*kmsg.OffsetForLeaderEpochRequest](c)
 	resp := &kmsg.OffsetForLeaderEpochResponse{Topics: make([]kmsg.OffsetForLeaderEpochResponseTopic, len(req.Topics))}
 	view := s.Broker.Catalog.View()
 	for i := range req.Topics {

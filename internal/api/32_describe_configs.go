@@ -26,7 +26,7 @@ func describeConfigsAPI() API {
 }
 
 func describeConfigs(s *Server, c *Call) {
-	req := c.Request.(*kmsg.DescribeConfigsRequest)
+	req := requestOf[*kmsg.DescribeConfigsRequest](c)
 	resp := &kmsg.DescribeConfigsResponse{Version: c.Version, Resources: make([]kmsg.DescribeConfigsResponseResource, len(req.Resources))}
 	for i := range req.Resources {
 		r, answer := &req.Resources[i], &resp.Resources[i]
@@ -69,6 +69,7 @@ func configsOf(b *broker.Broker, kind kmsg.ConfigResourceType, name string) ([]b
 			return nil, broker.Refuse(kerr.InvalidRequest, "The name of the resource is empty.")
 		}
 		return nil, nil
+	case kmsg.ConfigResourceTypeUnknown:
 	}
 	return nil, unknownResource(kind)
 }

@@ -26,7 +26,7 @@ func alterConfigsAPI() API {
 }
 
 func alterConfigs(s *Server, c *Call) {
-	req := c.Request.(*kmsg.AlterConfigsRequest)
+	req := requestOf[*kmsg.AlterConfigsRequest](c)
 	resp := &kmsg.AlterConfigsResponse{Version: c.Version}
 	for i, repeated := range distinct(req.Resources, func(r *kmsg.AlterConfigsRequestResource) resource {
 		return resource{r.ResourceType, r.ResourceName}
@@ -76,6 +76,7 @@ func alterResource(ctx context.Context, b *broker.Broker, r resource, a broker.A
 			return nil
 		}
 		return broker.Refuse(kerr.InvalidConfig, "Resources of type %d have no settings here.", int8(r.kind))
+	case kmsg.ConfigResourceTypeUnknown:
 	}
 	return unknownResource(r.kind)
 }

@@ -21,7 +21,7 @@ func createPartitionsAPI() API {
 }
 
 func createPartitions(s *Server, c *Call) {
-	req := c.Request.(*kmsg.CreatePartitionsRequest)
+	req := requestOf[*kmsg.CreatePartitionsRequest](c)
 	resp := &kmsg.CreatePartitionsResponse{Version: c.Version}
 	partitions := int32(0)
 	for i, repeated := range distinct(req.Topics, func(t *kmsg.CreatePartitionsRequestTopic) string { return t.Topic }) {

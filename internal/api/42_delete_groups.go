@@ -22,7 +22,7 @@ func deleteGroupsAPI() API {
 }
 
 func deleteGroups(s *Server, c *Call) {
-	req := c.Request.(*kmsg.DeleteGroupsRequest)
+	req := requestOf[*kmsg.DeleteGroupsRequest](c)
 	resp := &kmsg.DeleteGroupsResponse{Version: c.Version}
 	seen := make(map[string]bool, len(req.Groups))
 	for _, id := range req.Groups {
@@ -40,7 +40,7 @@ func deleteGroups(s *Server, c *Call) {
 	for i := range resp.Groups {
 		answer := &resp.Groups[i]
 		s.Coordinator.Submit(answer.Group, group.Delete{}, func(r group.Response) {
-			answer.ErrorCode = int16(r.(group.Deleted).Code)
+			answer.ErrorCode = int16(answerOf[group.Deleted](r).Code)
 			answer.ErrorMessage = deleteGroupMessage(answer.ErrorCode)
 			if open.Add(-1) == 0 {
 				c.Answer.Reply(resp)
@@ -55,12 +55,12 @@ func deleteGroupMessage(code int16) *string {
 	case 0:
 		return nil
 	case kerr.NonEmptyGroup.Code:
-		return kmsg.StringPtr("The group still has members.")
+		return new("The group still has members.")
 	case kerr.GroupIDNotFound.Code:
-		return kmsg.StringPtr("There is no such group.")
+		return new("There is no such group.")
 	case kerr.InvalidGroupID.Code:
-		return kmsg.StringPtr("The group id is not allowed.")
+		return new("The group id is not allowed.")
 	default:
-		return kmsg.StringPtr("The coordinator of the group cannot answer at this moment; try again.")
+		return new("The coordinator of the group cannot answer at this moment; try again.")
 	}
 }

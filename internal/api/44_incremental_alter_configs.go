@@ -21,7 +21,7 @@ func incrementalAlterConfigsAPI() API {
 }
 
 func incrementalAlterConfigs(s *Server, c *Call) {
-	req := c.Request.(*kmsg.IncrementalAlterConfigsRequest)
+	req := requestOf[*kmsg.IncrementalAlterConfigsRequest](c)
 	resp := &kmsg.IncrementalAlterConfigsResponse{Version: c.Version}
 	for i, repeated := range distinct(req.Resources, func(r *kmsg.IncrementalAlterConfigsRequestResource) resource {
 		return resource{r.ResourceType, r.ResourceName}

@@ -19,7 +19,7 @@ func offsetDeleteAPI() API {
 }
 
 func offsetDelete(s *Server, c *Call) {
-	req := c.Request.(*kmsg.OffsetDeleteRequest)
+	req := requestOf[*kmsg.OffsetDeleteRequest](c)
 	view := s.Broker.Catalog.View()
 	resp := &kmsg.OffsetDeleteResponse{Version: c.Version, Topics: make([]kmsg.OffsetDeleteResponseTopic, len(req.Topics))}
 	var remove group.DeleteOffsets
@@ -37,7 +37,7 @@ func offsetDelete(s *Server, c *Call) {
 		resp.Topics[i] = answer
 	}
 	s.Coordinator.Submit(req.Group, remove, func(r group.Response) {
-		d := r.(group.DeletedOffsets)
+		d := answerOf[group.DeletedOffsets](r)
 		if d.Code != 0 {
 			resp.ErrorCode, resp.Topics = int16(d.Code), nil
 			c.Answer.Reply(resp)

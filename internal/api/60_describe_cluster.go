@@ -23,7 +23,7 @@ const (
 )
 
 func describeCluster(s *Server, c *Call) {
-	req := c.Request.(*kmsg.DescribeClusterRequest)
+	req := requestOf[*kmsg.DescribeClusterRequest](c)
 	resp := &kmsg.DescribeClusterResponse{
 		Version:                     c.Version,
 		EndpointType:                brokerEndpoint,

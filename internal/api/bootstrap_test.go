@@ -118,7 +118,7 @@ func TestApiVersionsOfAClientThatCameToTheWrongBroker(t *testing.T) {
 			{nil, -1, 0},
 			{&own, 1, 0},
 			{&own, 2, 129},
-			{ptr("another"), 1, 129},
+			{new("another"), 1, 129},
 			{&own, -1, 42},
 			{nil, 1, 42},
 		} {

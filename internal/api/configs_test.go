@@ -98,24 +98,27 @@ func TestDescribeConfigsOfATopicInEveryVersion(t *testing.T) {
 		compaction, _ := catalog.TopicKeyNamed("preallocate")
 		want := kmsg.DescribeConfigsResponseResource{ResourceType: onTopic, ResourceName: "t", Configs: []kmsg.DescribeConfigsResponseResourceConfig{
 			{
-				Name: "preallocate", Value: ptr("false"), IsDefault: true, Source: kmsg.ConfigSourceDefaultConfig,
+				Name: "preallocate", Value: new("false"), IsDefault: true, Source: kmsg.ConfigSourceDefaultConfig,
 				ConfigType: kmsg.ConfigTypeBoolean, Documentation: &compaction.Doc,
 				ConfigSynonyms: []kmsg.DescribeConfigsResponseResourceConfigConfigSynonym{
-					synonym("preallocate", "false", kmsg.ConfigSourceDefaultConfig)},
+					synonym("preallocate", "false", kmsg.ConfigSourceDefaultConfig),
+				},
 			},
 			{
-				Name: "retention.ms", Value: ptr("86400000"), Source: kmsg.ConfigSourceStaticBrokerConfig,
+				Name: "retention.ms", Value: new("86400000"), Source: kmsg.ConfigSourceStaticBrokerConfig,
 				ConfigType: kmsg.ConfigTypeLong, Documentation: &retention.Doc,
 				ConfigSynonyms: []kmsg.DescribeConfigsResponseResourceConfigConfigSynonym{
 					synonym("log.retention.hours", "24", kmsg.ConfigSourceStaticBrokerConfig),
-					synonym("log.retention.hours", "168", kmsg.ConfigSourceDefaultConfig)},
+					synonym("log.retention.hours", "168", kmsg.ConfigSourceDefaultConfig),
+				},
 			},
 			{
-				Name: "segment.bytes", Value: ptr("5000000"), Source: kmsg.ConfigSourceDynamicTopicConfig,
+				Name: "segment.bytes", Value: new("5000000"), Source: kmsg.ConfigSourceDynamicTopicConfig,
 				ConfigType: kmsg.ConfigTypeInt, Documentation: &segment.Doc,
 				ConfigSynonyms: []kmsg.DescribeConfigsResponseResourceConfigConfigSynonym{
 					synonym("segment.bytes", "5000000", kmsg.ConfigSourceDynamicTopicConfig),
-					synonym("log.segment.bytes", "1073741824", kmsg.ConfigSourceDefaultConfig)},
+					synonym("log.segment.bytes", "1073741824", kmsg.ConfigSourceDefaultConfig),
+				},
 			},
 		}}
 		eachVersion(r, kmsg.DescribeConfigs, func(v int16) {
@@ -316,14 +319,14 @@ func TestIncrementalAlterConfigs(t *testing.T) {
 				want map[string]string
 			}{
 				{"set and unset", []op{set("segment.bytes", " 100 "), unset("retention.ms")}, 0, map[string]string{"segment.bytes": "100"}},
-				{"append to the default", []op{{2, "cleanup.policy", ptr("compact")}}, 0, map[string]string{"segment.bytes": "100", "cleanup.policy": "delete,compact"}},
-				{"subtract", []op{{3, "cleanup.policy", ptr("delete")}}, 0, map[string]string{"segment.bytes": "100", "cleanup.policy": "compact"}},
+				{"append to the default", []op{{2, "cleanup.policy", new("compact")}}, 0, map[string]string{"segment.bytes": "100", "cleanup.policy": "delete,compact"}},
+				{"subtract", []op{{3, "cleanup.policy", new("delete")}}, 0, map[string]string{"segment.bytes": "100", "cleanup.policy": "compact"}},
 				{"all or nothing", []op{set("segment.bytes", "200"), set("retention.ms", "long")}, 40, nil},
 				{"an unknown setting", []op{set("no.such", "1")}, 40, nil},
 				{"unset what is unknown", []op{unset("no.such")}, 0, nil},
 				{"a contradiction", []op{set("min.compaction.lag.ms", "9"), set("max.compaction.lag.ms", "8")}, 40, nil},
-				{"append to a number", []op{{2, "segment.bytes", ptr("1")}}, 40, nil},
-				{"an unknown operation", []op{{9, "segment.bytes", ptr("1")}}, 42, nil},
+				{"append to a number", []op{{2, "segment.bytes", new("1")}}, 40, nil},
+				{"an unknown operation", []op{{9, "segment.bytes", new("1")}}, 42, nil},
 				{"a setting twice", []op{set("segment.bytes", "300"), unset("segment.bytes")}, 42, nil},
 				{"no value", []op{{0, "segment.bytes", nil}}, 42, nil},
 				{"nothing", nil, 0, nil},

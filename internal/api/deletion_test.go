@@ -31,21 +31,28 @@ func TestDeleteTopicsInEveryVersion(t *testing.T) {
 			offsets, _ := r.cat.View().Topic("__consumer_offsets")
 			want := kmsg.NewPtrDeleteTopicsResponse()
 			want.Topics = []kmsg.DeleteTopicsResponseTopic{
-				{Topic: ptr("a"), TopicID: a.ID},
-				{Topic: ptr("nosuch"), ErrorCode: 3, ErrorMessage: ptr("There is no topic of that name.")},
-				{Topic: ptr("b"), TopicID: b.ID, ErrorCode: 42, ErrorMessage: ptr("The request names this topic more than once.")},
-				{Topic: ptr("__consumer_offsets"), TopicID: offsets.ID, ErrorCode: 17, ErrorMessage: ptr("__consumer_offsets belongs to the broker and cannot be deleted.")},
+				{Topic: new("a"), TopicID: a.ID},
+				{Topic: new("nosuch"), ErrorCode: 3, ErrorMessage: new("There is no topic of that name.")},
+				{Topic: new("b"), TopicID: b.ID, ErrorCode: 42, ErrorMessage: new("The request names this topic more than once.")},
+				{Topic: new("__consumer_offsets"), TopicID: offsets.ID, ErrorCode: 17, ErrorMessage: new("__consumer_offsets belongs to the broker and cannot be deleted.")},
 			}
 			if v >= 6 {
 				req.Topics = []kmsg.DeleteTopicsRequestTopic{
-					{TopicID: a.ID}, {Topic: ptr("nosuch")}, {Topic: ptr("b")}, {TopicID: b.ID}, {Topic: ptr("__consumer_offsets")},
-					{TopicID: unknown}, {}, {Topic: ptr("b"), TopicID: b.ID}, {},
+					{TopicID: a.ID},
+					{Topic: new("nosuch")},
+					{Topic: new("b")},
+					{TopicID: b.ID},
+					{Topic: new("__consumer_offsets")},
+					{TopicID: unknown},
+					{},
+					{Topic: new("b"), TopicID: b.ID},
+					{},
 				}
-				neither := kmsg.DeleteTopicsResponseTopic{ErrorCode: 42, ErrorMessage: ptr("An entry names a topic or gives its id; this one does neither.")}
+				neither := kmsg.DeleteTopicsResponseTopic{ErrorCode: 42, ErrorMessage: new("An entry names a topic or gives its id; this one does neither.")}
 				want.Topics = append(want.Topics,
-					kmsg.DeleteTopicsResponseTopic{TopicID: unknown, ErrorCode: 100, ErrorMessage: ptr("There is no topic of that id.")},
+					kmsg.DeleteTopicsResponseTopic{TopicID: unknown, ErrorCode: 100, ErrorMessage: new("There is no topic of that id.")},
 					neither,
-					kmsg.DeleteTopicsResponseTopic{Topic: ptr("b"), TopicID: b.ID, ErrorCode: 42, ErrorMessage: ptr("An entry names a topic or gives its id, not both.")},
+					kmsg.DeleteTopicsResponseTopic{Topic: new("b"), TopicID: b.ID, ErrorCode: 42, ErrorMessage: new("An entry names a topic or gives its id, not both.")},
 					neither,
 				)
 			}
@@ -200,8 +207,10 @@ func TestDeleteRecordsInEveryVersion(t *testing.T) {
 			t.Helper()
 			req := kmsg.NewPtrDeleteRecordsRequest()
 			req.TimeoutMillis = 1000
-			req.Topics = []kmsg.DeleteRecordsRequestTopic{{Topic: topic,
-				Partitions: []kmsg.DeleteRecordsRequestTopicPartition{{Partition: partition, Offset: offset}}}}
+			req.Topics = []kmsg.DeleteRecordsRequestTopic{{
+				Topic:      topic,
+				Partitions: []kmsg.DeleteRecordsRequestTopicPartition{{Partition: partition, Offset: offset}},
+			}}
 			p := ask[*kmsg.DeleteRecordsResponse](c, v, req).Topics[0].Partitions[0]
 			if p.Partition != partition {
 				t.Errorf("partition %d was answered", p.Partition)

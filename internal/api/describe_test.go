@@ -146,7 +146,7 @@ func TestDescribeGroupsWithoutMembers(t *testing.T) {
 				{Group: "", State: "Dead", AuthorizedOperations: groupOperations},
 			} {
 				if v >= 6 && line.State == "Dead" {
-					line.ErrorCode, line.ErrorMessage, line.AuthorizedOperations = 69, ptr("There is no group of that id."), noOperations
+					line.ErrorCode, line.ErrorMessage, line.AuthorizedOperations = 69, new("There is no group of that id."), noOperations
 				}
 				want.Groups = append(want.Groups, line)
 			}
@@ -164,12 +164,12 @@ func TestDescribeStaticMember(t *testing.T) {
 	inBubble(t, nil, func(r *rig) {
 		c := r.client("c")
 		req := joinRequest("g", "", []byte("sub"))
-		req.InstanceID = ptr("i1")
+		req.InstanceID = new("i1")
 		id := ask[*kmsg.JoinGroupResponse](c, 7, req).MemberID
 		if resp := ask[*kmsg.SyncGroupResponse](c, 4, syncRequest("g", id, 1)); resp.ErrorCode != 0 {
 			t.Fatalf("sync: error %d", resp.ErrorCode)
 		}
-		for v, want := range map[int16]*string{3: nil, 4: ptr("i1"), 6: ptr("i1")} {
+		for v, want := range map[int16]*string{3: nil, 4: new("i1"), 6: new("i1")} {
 			d := describe(c, v, "g")
 			if len(d.Members) != 1 {
 				t.Fatalf("v%d: %d members", v, len(d.Members))

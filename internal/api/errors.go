@@ -51,7 +51,7 @@ var faults = []struct {
 // client can be blamed for or told about: UNKNOWN_SERVER_ERROR then.
 func kafkaError(err error) (kafka *kerr.Error, known bool) {
 	if errors.As(err, &kafka) {
-		return kafka, true // also of a *broker.Refusal
+		return kafka, true // also of a *broker.RefusalError
 	}
 	for _, f := range faults {
 		if errors.Is(err, f.err) {
@@ -81,7 +81,7 @@ func (s *Server) errorCode(err error) int16 {
 // sentence is what a response with room for a message says about err, nil if
 // the code says it all.
 func sentence(err error) *string {
-	var r *broker.Refusal
+	var r *broker.RefusalError
 	if errors.As(err, &r) {
 		return &r.Message
 	}

@@ -127,7 +127,13 @@ func TestChangesThatCannotBeWritten(t *testing.T) {
 	inBubble(t, nil, func(r *rig) {
 		c := r.client("c")
 		r.topic("t", 1)
-		r.flaky.failIn(1)
+		// The journal is opened anew after a failed flush; until it is, changes
+		// are refused as well.
+		fail := func() {
+			synctest.Wait()
+			r.flaky.failIn(1)
+		}
+		fail()
 		resp := ask[*kmsg.CreateTopicsResponse](c, 7, createRequest(newTopic("n", 1, 1))).Topics[0]
 		if resp.ErrorCode == 0 || resp.ErrorMessage == nil {
 			t.Errorf("create: %+v, want an error", resp)
@@ -135,18 +141,19 @@ func TestChangesThatCannotBeWritten(t *testing.T) {
 		if _, ok := r.cat.View().Topic("n"); ok {
 			t.Error("the topic was made")
 		}
-		r.flaky.failIn(1)
+		fail()
 		if got := alter(c, 1, alterRequest(onTopic, "t", set("retention.ms", "5"))); got == 0 {
 			t.Error("alter: no error")
 		}
 		checkTopic(r, "t", nil)
-		r.flaky.failIn(1)
+		fail()
 		if got := c.deleteTopic(6, "t"); got == 0 {
 			t.Error("delete: no error")
 		}
 		if _, ok := r.cat.View().Topic("t"); !ok {
 			t.Error("the topic has gone")
 		}
+		synctest.Wait()
 		c.created(newTopic("n", 1, 1))
 		mustAlter(c, onTopic, "t", set("retention.ms", "5"))
 		r.restart()

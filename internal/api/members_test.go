@@ -25,7 +25,7 @@ func joinRequest(group, member string, metadata []byte) *kmsg.JoinGroupRequest {
 func syncRequest(group, member string, generation int32) *kmsg.SyncGroupRequest {
 	req := kmsg.NewPtrSyncGroupRequest()
 	req.Group, req.MemberID, req.Generation = group, member, generation
-	req.ProtocolType, req.Protocol = ptr("consumer"), ptr("range")
+	req.ProtocolType, req.Protocol = new("consumer"), new("range")
 	return req
 }
 

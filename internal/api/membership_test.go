@@ -14,7 +14,7 @@ func TestJoinGroupInEveryVersion(t *testing.T) {
 		eachVersion(r, kmsg.JoinGroup, func(v int16) {
 			c := r.client("c1")
 			req := joinRequest(fmt.Sprint("join-", v), "", []byte("sub"))
-			req.Reason = ptr("just started")
+			req.Reason = new("just started")
 			resp := ask[*kmsg.JoinGroupResponse](c, v, req)
 			if v >= 4 {
 				if !strings.HasPrefix(resp.MemberID, "c1-") {
@@ -28,7 +28,7 @@ func TestJoinGroupInEveryVersion(t *testing.T) {
 				resp = ask[*kmsg.JoinGroupResponse](c, v, &again)
 			}
 			want := kmsg.NewPtrJoinGroupResponse()
-			want.Generation, want.ProtocolType, want.Protocol = 1, ptr("consumer"), ptr("range")
+			want.Generation, want.ProtocolType, want.Protocol = 1, new("consumer"), new("range")
 			want.MemberID, want.LeaderID = resp.MemberID, resp.MemberID
 			want.Members = []kmsg.JoinGroupResponseMember{{MemberID: resp.MemberID, ProtocolMetadata: []byte("sub")}}
 			equal(t, resp, want)
@@ -41,15 +41,15 @@ func TestStaticMemberIsNotSentBackForAnID(t *testing.T) {
 		for v := int16(5); v <= 9; v++ {
 			c := r.client("c1")
 			req := joinRequest(fmt.Sprint("static-", v), "", []byte("sub"))
-			req.InstanceID = ptr("i1")
+			req.InstanceID = new("i1")
 			resp := ask[*kmsg.JoinGroupResponse](c, v, req)
 			if !strings.HasPrefix(resp.MemberID, "i1-") {
 				t.Errorf("v%d: the member id %q does not begin with the instance id", v, resp.MemberID)
 			}
 			want := kmsg.NewPtrJoinGroupResponse()
-			want.Generation, want.ProtocolType, want.Protocol = 1, ptr("consumer"), ptr("range")
+			want.Generation, want.ProtocolType, want.Protocol = 1, new("consumer"), new("range")
 			want.MemberID, want.LeaderID = resp.MemberID, resp.MemberID
-			want.Members = []kmsg.JoinGroupResponseMember{{MemberID: resp.MemberID, InstanceID: ptr("i1"), ProtocolMetadata: []byte("sub")}}
+			want.Members = []kmsg.JoinGroupResponseMember{{MemberID: resp.MemberID, InstanceID: new("i1"), ProtocolMetadata: []byte("sub")}}
 			equal(t, resp, want)
 		}
 	})
@@ -94,7 +94,7 @@ func TestSyncGroupInEveryVersion(t *testing.T) {
 			req := syncRequest(group, id, 1)
 			assign(req, id, []byte("part"))
 			want := kmsg.NewPtrSyncGroupResponse()
-			want.ProtocolType, want.Protocol, want.MemberAssignment = ptr("consumer"), ptr("range"), []byte("part")
+			want.ProtocolType, want.Protocol, want.MemberAssignment = new("consumer"), new("range"), []byte("part")
 			equal(t, ask[*kmsg.SyncGroupResponse](c, v, req), want)
 
 			wrong := syncRequest(group, id, 2)
@@ -125,7 +125,7 @@ func TestSyncGroupNamesTheProtocol(t *testing.T) {
 		equal(t, ask[*kmsg.SyncGroupResponse](m.client, 5, half), refused)
 
 		wrong := syncRequest("g", m.id, m.generation)
-		wrong.Protocol = ptr("roundrobin")
+		wrong.Protocol = new("roundrobin")
 		equal(t, ask[*kmsg.SyncGroupResponse](m.client, 5, wrong), refused)
 
 		old := syncRequest("g", m.id, m.generation)
@@ -156,7 +156,7 @@ func TestHeartbeatInEveryVersion(t *testing.T) {
 			}
 		})
 		static := heartbeatRequest("g", m.id, m.generation)
-		static.InstanceID = ptr("i9")
+		static.InstanceID = new("i9")
 		if resp := ask[*kmsg.HeartbeatResponse](m.client, 3, static); resp.ErrorCode != 25 {
 			t.Errorf("a heartbeat of an unknown instance: error %d, want 25", resp.ErrorCode)
 		}
@@ -193,22 +193,22 @@ func TestLeaveGroupOfStaticMembers(t *testing.T) {
 	inBubble(t, nil, func(r *rig) {
 		c := r.client("c")
 		req := joinRequest("g", "", []byte("sub"))
-		req.InstanceID = ptr("i1")
+		req.InstanceID = new("i1")
 		id := ask[*kmsg.JoinGroupResponse](c, 7, req).MemberID
 
 		leave := kmsg.NewPtrLeaveGroupRequest()
 		leave.Group = "g"
 		leave.Members = []kmsg.LeaveGroupRequestMember{
-			{InstanceID: ptr("i2"), Reason: ptr("scaled down")},
-			{MemberID: "other", InstanceID: ptr("i1")},
-			{InstanceID: ptr("i1")},
+			{InstanceID: new("i2"), Reason: new("scaled down")},
+			{MemberID: "other", InstanceID: new("i1")},
+			{InstanceID: new("i1")},
 			{MemberID: id},
 		}
 		want := kmsg.NewPtrLeaveGroupResponse()
 		want.Members = []kmsg.LeaveGroupResponseMember{
-			{InstanceID: ptr("i2"), ErrorCode: 25},
-			{MemberID: "other", InstanceID: ptr("i1"), ErrorCode: 82},
-			{InstanceID: ptr("i1")},
+			{InstanceID: new("i2"), ErrorCode: 25},
+			{MemberID: "other", InstanceID: new("i1"), ErrorCode: 82},
+			{InstanceID: new("i1")},
 			{MemberID: id, ErrorCode: 25},
 		}
 		equal(t, ask[*kmsg.LeaveGroupResponse](r.client("admin"), 5, leave), want)

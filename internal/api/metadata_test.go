@@ -52,12 +52,12 @@ func TestMetadataInEveryVersion(t *testing.T) {
 			}
 			want := kmsg.NewPtrMetadataResponse()
 			want.Brokers = []kmsg.MetadataResponseBroker{{NodeID: 1, Host: "broker.test", Port: 9092}}
-			want.ClusterID = ptr(r.cat.ClusterID())
+			want.ClusterID = new(r.cat.ClusterID())
 			want.ControllerID = 1
 			log, _ := r.store.Log(storage.Partition{Topic: topic.ID})
 			epoch := log.Bounds().Epoch
 			entry := kmsg.NewMetadataResponseTopic()
-			entry.Topic, entry.TopicID = ptr("t"), topic.ID
+			entry.Topic, entry.TopicID = new("t"), topic.ID
 			for i := range int32(2) {
 				entry.Partitions = append(entry.Partitions, kmsg.MetadataResponseTopicPartition{
 					Partition: i, Leader: 1, LeaderEpoch: epoch, Replicas: []int32{1}, ISR: []int32{1},
@@ -70,7 +70,7 @@ func TestMetadataInEveryVersion(t *testing.T) {
 			want.Topics = append(want.Topics, entry)
 			if v >= 4 {
 				unknown := kmsg.NewMetadataResponseTopic()
-				unknown.Topic, unknown.ErrorCode = ptr("nosuch"), 3
+				unknown.Topic, unknown.ErrorCode = new("nosuch"), 3
 				want.Topics = append(want.Topics, unknown)
 			}
 			equal(t, resp, want)
@@ -146,8 +146,8 @@ func TestMetadataByTopicID(t *testing.T) {
 			}
 		}
 		for v := int16(10); v <= 11; v++ {
-			for _, req := range []*kmsg.MetadataRequest{byID(nil, topic.ID), byID(ptr("t"), topic.ID), byID(nil, [16]byte{})} {
-				req.Topics = append(req.Topics, kmsg.MetadataRequestTopic{Topic: ptr("new")})
+			for _, req := range []*kmsg.MetadataRequest{byID(nil, topic.ID), byID(new("t"), topic.ID), byID(nil, [16]byte{})} {
+				req.Topics = append(req.Topics, kmsg.MetadataRequestTopic{Topic: new("new")})
 				for _, top := range ask[*kmsg.MetadataResponse](c, v, creating(req)).Topics {
 					if top.ErrorCode != 42 {
 						t.Errorf("v%d: %+v", v, top)

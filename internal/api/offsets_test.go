@@ -19,7 +19,7 @@ func TestOffsetCommitAndFetchInEveryVersion(t *testing.T) {
 		eachVersion(r, kmsg.OffsetCommit, func(v int16) {
 			group := fmt.Sprint("g", v)
 			req := commitRequest(group,
-				commit{topic: "t", offset: 7, epoch: 3, metadata: ptr("m")}, commit{topic: "t", partition: 1, offset: 8, epoch: -1})
+				commit{topic: "t", offset: 7, epoch: 3, metadata: new("m")}, commit{topic: "t", partition: 1, offset: 8, epoch: -1})
 			req.Topics[0].TopicID = topic.ID
 			want := kmsg.NewPtrOffsetCommitResponse()
 			want.Topics = []kmsg.OffsetCommitResponseTopic{{
@@ -54,10 +54,10 @@ func TestOffsetCommitRefusesPartitionsOneByOne(t *testing.T) {
 		r.topic("t", 3)
 		c := r.client("c")
 		resp := ask[*kmsg.OffsetCommitResponse](c, 6, commitRequest("g",
-			commit{topic: "t", offset: 7, epoch: 3, metadata: ptr("m")},
+			commit{topic: "t", offset: 7, epoch: 3, metadata: new("m")},
 			commit{topic: "t", partition: 1, offset: 8, epoch: -1},
 			commit{topic: "nosuch", offset: 1},
-			commit{topic: "t", partition: 2, metadata: ptr(strings.Repeat("x", 4097))},
+			commit{topic: "t", partition: 2, metadata: new(strings.Repeat("x", 4097))},
 			commit{topic: "t", partition: 3},
 			commit{topic: "t", partition: -1},
 		))
@@ -66,7 +66,8 @@ func TestOffsetCommitRefusesPartitionsOneByOne(t *testing.T) {
 			{Topic: "t", Partitions: []kmsg.OffsetCommitResponseTopicPartition{{Partition: 0}, {Partition: 1}}},
 			{Topic: "nosuch", Partitions: []kmsg.OffsetCommitResponseTopicPartition{{Partition: 0, ErrorCode: 3}}},
 			{Topic: "t", Partitions: []kmsg.OffsetCommitResponseTopicPartition{
-				{Partition: 2, ErrorCode: 12}, {Partition: 3, ErrorCode: 3}, {Partition: -1, ErrorCode: 3}}},
+				{Partition: 2, ErrorCode: 12}, {Partition: 3, ErrorCode: 3}, {Partition: -1, ErrorCode: 3},
+			}},
 		}
 		equal(t, resp, want)
 
@@ -80,7 +81,7 @@ func TestOffsetCommitRefusesPartitionsOneByOne(t *testing.T) {
 			}
 		}
 		// 4096 units are allowed, whatever they take in bytes.
-		c.must(6, commitRequest("g", commit{topic: "t", partition: 2, metadata: ptr(strings.Repeat("ü", 4096))}))
+		c.must(6, commitRequest("g", commit{topic: "t", partition: 2, metadata: new(strings.Repeat("ü", 4096))}))
 	})
 }
 
@@ -106,10 +107,12 @@ func TestOffsetsByTopicID(t *testing.T) {
 		wantFetch := kmsg.NewPtrOffsetFetchResponse()
 		wantFetch.Groups = []kmsg.OffsetFetchResponseGroup{{Group: "g", Topics: []kmsg.OffsetFetchResponseGroupTopic{
 			{TopicID: unknown, Partitions: []kmsg.OffsetFetchResponseGroupTopicPartition{
-				{Partition: 0, Offset: -1, LeaderEpoch: -1, Metadata: ptr(""), ErrorCode: 100}}},
+				{Partition: 0, Offset: -1, LeaderEpoch: -1, Metadata: new(""), ErrorCode: 100},
+			}},
 			{TopicID: topic.ID, Partitions: []kmsg.OffsetFetchResponseGroupTopicPartition{
-				{Partition: 0, Offset: 4, LeaderEpoch: 0, Metadata: ptr("")},
-				{Partition: 1, Offset: -1, LeaderEpoch: -1, Metadata: ptr("")}}},
+				{Partition: 0, Offset: 4, LeaderEpoch: 0, Metadata: new("")},
+				{Partition: 1, Offset: -1, LeaderEpoch: -1, Metadata: new("")},
+			}},
 		}}}
 		equal(t, ask[*kmsg.OffsetFetchResponse](c, 10, fetch), wantFetch)
 	})
@@ -146,7 +149,7 @@ func TestWhoMayCommit(t *testing.T) {
 			{"O5: another member", 8, at("g", m.generation, "nobody", nil), 25},
 			{"O5: another generation", 8, at("g", m.generation+1, m.id, nil), 22},
 			{"no generation, live group", 8, at("g", -1, m.id, nil), 22},
-			{"an unknown instance", 8, at("g", m.generation, m.id, ptr("i9")), 25},
+			{"an unknown instance", 8, at("g", m.generation, m.id, new("i9")), 25},
 			{"the member itself", 8, at("g", m.generation, m.id, nil), 0},
 			{"O6: before the assignment, member", 8, at("completing", waiting.Generation, waiting.MemberID, nil), 27},
 			{"O6: before the assignment, somebody else", 8, at("completing", waiting.Generation, "nobody", nil), 25},
@@ -172,13 +175,13 @@ func TestCommitOfReplacedStaticMemberIsFenced(t *testing.T) {
 		r.topic("t", 1)
 		c := r.client("c")
 		join := joinRequest("g", "", subscription("t"))
-		join.InstanceID = ptr("i1")
+		join.InstanceID = new("i1")
 		id := ask[*kmsg.JoinGroupResponse](c, 7, join).MemberID
 		if s := ask[*kmsg.SyncGroupResponse](c, 4, syncRequest("g", id, 1)); s.ErrorCode != 0 {
 			t.Fatalf("sync: error %d", s.ErrorCode)
 		}
 		req := commitRequest("g", commit{topic: "t"})
-		req.Generation, req.MemberID, req.InstanceID = 1, "another", ptr("i1")
+		req.Generation, req.MemberID, req.InstanceID = 1, "another", new("i1")
 		if got := c.code(7, req); got != 82 {
 			t.Errorf("error %d, want 82", got)
 		}
@@ -191,10 +194,10 @@ func TestEmptyGroupTakesCommitsOfAnyInstance(t *testing.T) {
 		r.topic("t", 1)
 		c := r.client("c")
 		join := joinRequest("g", "", subscription("t"))
-		join.InstanceID = ptr("once")
+		join.InstanceID = new("once")
 		id := ask[*kmsg.JoinGroupResponse](c, 7, join).MemberID
 		leave := leaveRequest("g", id)
-		leave.Members[0].InstanceID = ptr("once")
+		leave.Members[0].InstanceID = new("once")
 		if resp := ask[*kmsg.LeaveGroupResponse](c, 4, leave); resp.Members[0].ErrorCode != 0 {
 			t.Fatalf("leave: error %d", resp.Members[0].ErrorCode)
 		}
@@ -236,7 +239,7 @@ func TestWhenTheCoordinatorDoesNotServe(t *testing.T) {
 			want := kmsg.NewPtrOffsetFetchResponse()
 			switch {
 			case v == 1:
-				none := kmsg.OffsetFetchResponseTopicPartition{Offset: -1, LeaderEpoch: -1, Metadata: ptr(""), ErrorCode: 16}
+				none := kmsg.OffsetFetchResponseTopicPartition{Offset: -1, LeaderEpoch: -1, Metadata: new(""), ErrorCode: 16}
 				one := none
 				one.Partition = 1
 				want.Topics = []kmsg.OffsetFetchResponseTopic{{Topic: "t", Partitions: []kmsg.OffsetFetchResponseTopicPartition{none, one}}}
@@ -329,7 +332,8 @@ func TestFetchOfSeveralGroupsFailsOneByOne(t *testing.T) {
 		want.Groups = []kmsg.OffsetFetchResponseGroup{
 			{Group: "h", ErrorCode: 14},
 			{Group: "g", Topics: []kmsg.OffsetFetchResponseGroupTopic{{Topic: "t", Partitions: []kmsg.OffsetFetchResponseGroupTopicPartition{
-				{Offset: 7, LeaderEpoch: 0, Metadata: ptr("")}}}}},
+				{Offset: 7, LeaderEpoch: 0, Metadata: new("")},
+			}}}},
 		}
 		equal(t, ask[*kmsg.OffsetFetchResponse](c, 8, fetchGroups(fetchGroup("h", topics), fetchGroup("g", topics))), want)
 		described := ask[*kmsg.DescribeGroupsResponse](c, 5, describeRequest("g", "h"))
@@ -371,12 +375,13 @@ func TestFetchOfWhatWasNeverCommitted(t *testing.T) {
 		})
 		two := fetchGroups(fetchGroup("h", []named{{"t", []int32{0, 1, 999}}}), fetchGroup("h", []named{{"u", []int32{0}}}))
 		two.RequireStable = true
-		none := kmsg.OffsetFetchResponseGroupTopicPartition{Offset: -1, LeaderEpoch: -1, Metadata: ptr("")}
+		none := kmsg.OffsetFetchResponseGroupTopicPartition{Offset: -1, LeaderEpoch: -1, Metadata: new("")}
 		at := func(p int32) kmsg.OffsetFetchResponseGroupTopicPartition { n := none; n.Partition = p; return n }
 		want := kmsg.NewPtrOffsetFetchResponse()
 		want.Groups = []kmsg.OffsetFetchResponseGroup{
 			{Group: "h", Topics: []kmsg.OffsetFetchResponseGroupTopic{{Topic: "t", Partitions: []kmsg.OffsetFetchResponseGroupTopicPartition{
-				{Partition: 0, Offset: 5, LeaderEpoch: 0, Metadata: ptr("")}, at(1), at(999)}}}},
+				{Partition: 0, Offset: 5, LeaderEpoch: 0, Metadata: new("")}, at(1), at(999),
+			}}}},
 			{Group: "h", Topics: []kmsg.OffsetFetchResponseGroupTopic{{Topic: "u", Partitions: []kmsg.OffsetFetchResponseGroupTopicPartition{at(0)}}}},
 		}
 		for v := int16(8); v <= 9; v++ {

@@ -126,7 +126,7 @@ func TestRefusedBatches(t *testing.T) {
 			t.Errorf("unknown id: %+v", p)
 		}
 		tx := produceRequest(topic, 0, -1, batchOf("x"))
-		tx.TransactionID = ptr("tx")
+		tx.TransactionID = new("tx")
 		if p := ask[*kmsg.ProduceResponse](c, 9, tx).Topics[0].Partitions[0]; p.ErrorCode != 53 || p.ErrorMessage == nil || !strings.Contains(*p.ErrorMessage, "transactions") {
 			t.Errorf("transactional id: %+v", p)
 		}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"maps"
 	"net"
 	"testing"
 	"testing/synctest"
@@ -51,9 +52,7 @@ func inBubble(t *testing.T, settings map[string]string, f func(r *rig)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		all := map[string]string{"group.initial.rebalance.delay.ms": "0"}
-		for k, v := range settings {
-			all[k] = v
-		}
+		maps.Copy(all, settings)
 		r := &rig{T: t, flaky: &flaky{Medium: storagetest.NewMemory()}, settings: all}
 		r.start()
 		defer r.stop()
@@ -285,8 +284,6 @@ func eachVersion(r *rig, key kmsg.Key, f func(version int16)) {
 	}
 	r.Fatalf("%s is not served", key.Name())
 }
-
-func ptr[T any](v T) *T { return &v }
 
 // pipes is a listener for connections in memory.
 type pipes struct {

@@ -96,7 +96,7 @@ func TestCreateTopicsInEveryVersion(t *testing.T) {
 			again := ask[*kmsg.CreateTopicsResponse](c, v, createRequest(newTopic(name, 1, 1)))
 			refused := kmsg.NewPtrCreateTopicsResponse()
 			refused.Topics = []kmsg.CreateTopicsResponseTopic{{
-				Topic: name, ErrorCode: 36, ErrorMessage: ptr("A topic " + name + " exists already."), NumPartitions: -1, ReplicationFactor: -1,
+				Topic: name, ErrorCode: 36, ErrorMessage: new("A topic " + name + " exists already."), NumPartitions: -1, ReplicationFactor: -1,
 			}}
 			equal(t, withoutConfigs(again), withoutConfigs(refused))
 			c.produce(name, 1, "it can be used at once")
@@ -327,8 +327,12 @@ func TestCreatePartitionsInEveryVersion(t *testing.T) {
 				topic kmsg.CreatePartitionsRequestTopic
 				want  int16
 			}{
-				{grow(name, 5), 37}, {grow(name, 4), 37}, {grow(name, 10_001), 37},
-				{grow(name, 7, []int32{1}), 39}, {grow(name, 6, []int32{}), 39}, {grow(name, 6, []int32{1}), 0},
+				{grow(name, 5), 37},
+				{grow(name, 4), 37},
+				{grow(name, 10_001), 37},
+				{grow(name, 7, []int32{1}), 39},
+				{grow(name, 6, []int32{}), 39},
+				{grow(name, 6, []int32{1}), 0},
 			} {
 				req.Topics = []kmsg.CreatePartitionsRequestTopic{test.topic}
 				if got := ask[*kmsg.CreatePartitionsResponse](c, v, req).Topics[0].ErrorCode; got != test.want {

@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -15,9 +16,10 @@ const (
 	Set Op = 0
 	// Unset removes what was set, so that the default holds again.
 	Unset Op = 1
-	// Append adds words to a list, Subtract takes some away: from what was
-	// set or, if nothing was, from the default.
-	Append   Op = 2
+	// Append adds words to a list: to what was set or, if nothing was, to the
+	// default.
+	Append Op = 2
+	// Subtract takes words from a list.
 	Subtract Op = 3
 )
 
@@ -42,7 +44,7 @@ type Alteration struct {
 // against returns what the alteration makes of what is set: a value for each
 // setting that changes, nil where it is unset. held says which value a setting
 // has now, and whether it is a list. Whether the values are right is not
-// checked. Errors: a *Refusal.
+// checked. Errors: a *RefusalError.
 func (a Alteration) against(set map[string]string, held func(name string) (value string, list bool)) (map[string]*string, error) {
 	diff := make(map[string]*string)
 	named := make(map[string]bool, len(a.Changes))
@@ -120,9 +122,7 @@ func splitList(value string) []string {
 // merged is what is set once diff has been applied.
 func merged(set map[string]string, diff map[string]*string) map[string]string {
 	after := make(map[string]string, len(set)+len(diff))
-	for name, value := range set {
-		after[name] = value
-	}
+	maps.Copy(after, set)
 	for name, value := range diff {
 		if value == nil {
 			delete(after, name)

@@ -8,8 +8,6 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 )
 
-func text(s string) *string { return &s }
-
 // held knows one list, one number, and nothing else.
 func held(name string) (string, bool) {
 	switch name {
@@ -28,15 +26,18 @@ func TestAlterationAgainstWhatIsSet(t *testing.T) {
 		a    Alteration
 		want map[string]*string
 	}{
-		{"set", Alteration{Changes: []Change{{"number", Set, text("2")}}}, map[string]*string{"number": text("2")}},
-		{"set to what it is", Alteration{Changes: []Change{{"number", Set, text("1")}}}, map[string]*string{}},
+		{"set", Alteration{Changes: []Change{{"number", Set, new("2")}}}, map[string]*string{"number": new("2")}},
+		{"set to what it is", Alteration{Changes: []Change{{"number", Set, new("1")}}}, map[string]*string{}},
 		{"unset", Alteration{Changes: []Change{{"number", Unset, nil}}}, map[string]*string{"number": nil}},
-		{"unset with a value", Alteration{Changes: []Change{{"number", Unset, text("9")}}}, map[string]*string{"number": nil}},
+		{"unset with a value", Alteration{Changes: []Change{{"number", Unset, new("9")}}}, map[string]*string{"number": nil}},
 		{"unset what is not set", Alteration{Changes: []Change{{"absent", Unset, nil}}}, map[string]*string{}},
-		{"append to the default", Alteration{Changes: []Change{{"list", Append, text("c, a")}}}, map[string]*string{"list": text("a,b,c")}},
-		{"subtract", Alteration{Changes: []Change{{"list", Subtract, text("a,z")}}}, map[string]*string{"list": text("b")}},
-		{"replace", Alteration{Replace: true, Changes: []Change{{"new", Set, text("3")}}},
-			map[string]*string{"new": text("3"), "number": nil, "other": nil}},
+		{"append to the default", Alteration{Changes: []Change{{"list", Append, new("c, a")}}}, map[string]*string{"list": new("a,b,c")}},
+		{"subtract", Alteration{Changes: []Change{{"list", Subtract, new("a,z")}}}, map[string]*string{"list": new("b")}},
+		{
+			"replace",
+			Alteration{Replace: true, Changes: []Change{{"new", Set, new("3")}}},
+			map[string]*string{"new": new("3"), "number": nil, "other": nil},
+		},
 		{"replace by nothing", Alteration{Replace: true}, map[string]*string{"number": nil, "other": nil}},
 	}
 	for _, test := range tests {
@@ -58,12 +59,12 @@ func TestAlterationRefuses(t *testing.T) {
 		changes []Change
 		want    *kerr.Error
 	}{
-		{"a setting twice", []Change{{"number", Set, text("1")}, {"number", Unset, nil}}, kerr.InvalidRequest},
+		{"a setting twice", []Change{{"number", Set, new("1")}, {"number", Unset, nil}}, kerr.InvalidRequest},
 		{"no value", []Change{{"number", Set, nil}}, kerr.InvalidRequest},
 		{"no value to append", []Change{{"list", Append, nil}}, kerr.InvalidRequest},
-		{"an unknown operation", []Change{{"number", 4, text("1")}}, kerr.InvalidRequest},
-		{"appending to a number", []Change{{"number", Append, text("1")}}, kerr.InvalidConfig},
-		{"subtracting from what does not exist", []Change{{"absent", Subtract, text("1")}}, kerr.InvalidConfig},
+		{"an unknown operation", []Change{{"number", 4, new("1")}}, kerr.InvalidRequest},
+		{"appending to a number", []Change{{"number", Append, new("1")}}, kerr.InvalidConfig},
+		{"subtracting from what does not exist", []Change{{"absent", Subtract, new("1")}}, kerr.InvalidConfig},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

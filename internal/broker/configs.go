@@ -62,7 +62,7 @@ func (b *Broker) DescribeBroker(all bool) []ConfigEntry {
 
 // AlterBroker changes dynamic settings: of this broker if node is true, else
 // of all. It returns when the change is durable and in force. Errors: a
-// *Refusal.
+// *RefusalError.
 func (b *Broker) AlterBroker(ctx context.Context, node bool, a Alteration) error {
 	if err := b.takeTurn(ctx); err != nil {
 		return err

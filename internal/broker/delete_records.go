@@ -18,7 +18,7 @@ type Deletion struct {
 
 // DeleteRecords raises the start of a partition to before, -1 for the high
 // watermark. done hears of it once that is durable. An offset below the start
-// changes nothing. Errors: a *Refusal.
+// changes nothing. Errors: a *RefusalError.
 func (b *Broker) DeleteRecords(topic string, partition int32, before int64) (done <-chan Deletion, err error) {
 	t, ok := b.Catalog.View().Topic(topic)
 	if !ok || partition < 0 || partition >= t.Partitions {

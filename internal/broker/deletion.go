@@ -15,7 +15,7 @@ import (
 // DeleteTopic begins to delete a topic: it cannot be seen any more when
 // DeleteTopic returns. done hears nil when everything that belonged to it is
 // gone, offsets that groups had committed included, and its name is free; that
-// can take as long as the slowest shard of the coordinator. Errors: a *Refusal.
+// can take as long as the slowest shard of the coordinator. Errors: a *RefusalError.
 func (b *Broker) DeleteTopic(ctx context.Context, id storage.TopicID) (done <-chan error, err error) {
 	if err := b.takeTurn(ctx); err != nil {
 		return nil, err

@@ -13,7 +13,7 @@ import (
 // FindTopic returns a topic for Metadata and makes it if it does not exist,
 // create is set, the name is good and auto.create.topics.enable says so. It
 // waits until the new topic can be used, so that nobody needs to ask twice.
-// Errors: those of a *Refusal.
+// Errors: those of a *RefusalError.
 func (b *Broker) FindTopic(ctx context.Context, v *catalog.View, r TopicRef, create bool) (*catalog.Topic, *kerr.Error) {
 	t, err := r.find(v)
 	if err == nil || r.ByID {
@@ -29,7 +29,7 @@ func (b *Broker) FindTopic(ctx context.Context, v *catalog.View, r TopicRef, cre
 	if failed == nil {
 		return t, nil
 	}
-	var refused *Refusal
+	var refused *RefusalError
 	switch {
 	case !errors.As(failed, &refused):
 		b.Config.Log.Error("cannot create a topic that a client asked for", "topic", r.Name, "err", failed)

@@ -31,7 +31,7 @@ type Produce struct {
 }
 
 // Append appends a producer's batch. done is called as storage.Log.Append
-// calls it. Errors, beside those of the log: a *Refusal, a *kerr.Error of
+// calls it. Errors, beside those of the log: a *RefusalError, a *kerr.Error of
 // Partition.
 func (b *Broker) Append(v *catalog.View, p *Produce, done func(storage.Appended)) {
 	t, log, unknown := b.Partition(v, p.Topic, p.Partition)

@@ -43,68 +43,130 @@ var properties = allProperties()
 // ownProperties are the settings that are more than the default of a topic
 // setting.
 var ownProperties = []Property{
-	{Name: "auto.create.topics.enable", Kind: catalog.KindBool, Default: "true",
-		Doc: "Whether a Metadata request may create the topics that it names and that do not exist."},
-	{Name: "connections.max.idle.ms", Kind: catalog.KindLong, Default: "600000", Min: -1, Max: anyLong,
-		Doc: "A connection without requests for this long is closed. -1: never."},
-	{Name: "default.replication.factor", Kind: catalog.KindInt, Default: "1", Min: 1, Max: math.MaxInt16,
-		Doc: "The replication factor of topics that are created without one. One replica is kept and reported whatever the factor: durability comes from the medium."},
-	{Name: "delete.topic.enable", Kind: catalog.KindBool, Default: "true",
-		Doc: "Whether DeleteTopics deletes topics or refuses to."},
-	{Name: "disk.reserve.bytes", Kind: catalog.KindLong, Default: "268435456", Min: 0, Max: anyLong,
-		Doc: "Rota: free space below which producers are refused."},
-	{Name: "disk.reserve.internal.bytes", Kind: catalog.KindLong, Default: "67108864", Min: 0, Max: anyLong,
-		Doc: "Rota: free space below which internal topics are refused too."},
-	{Name: "durability", Kind: catalog.KindString, Default: "fsync", Values: []string{"fsync", "interval", "never"},
-		Doc: "Rota: fsync answers an append when it is on disk. interval and never answer when the operating system has it; interval syncs every durability.interval.ms, never leaves that to the operating system."},
-	{Name: "durability.interval.ms", Kind: catalog.KindInt, Default: "1000", Min: 1, Max: anyInt,
-		Doc: "Rota: the pause between syncs with durability=interval."},
-	{Name: "fetch.max.bytes", Kind: catalog.KindInt, Default: "57671680", Min: 1024, Max: anyInt,
-		Doc: "The largest answer to a Fetch, unless a single batch is larger."},
-	{Name: "group.initial.rebalance.delay.ms", Kind: catalog.KindInt, Default: "250", Min: 0, Max: anyInt, Dynamic: true,
-		Doc: "How long the first rebalance of an empty group waits for more members."},
-	{Name: "group.max.session.timeout.ms", Kind: catalog.KindInt, Default: "1800000", Min: 1, Max: anyInt, Dynamic: true,
-		Doc: "The largest session timeout that a member may ask for."},
-	{Name: "group.max.size", Kind: catalog.KindInt, Default: "2147483647", Min: 1, Max: anyInt, Dynamic: true,
-		Doc: "The largest number of members of a group."},
-	{Name: "group.min.session.timeout.ms", Kind: catalog.KindInt, Default: "6000", Min: 1, Max: anyInt, Dynamic: true,
-		Doc: "The smallest session timeout that a member may ask for."},
-	{Name: "journal.max.bytes", Kind: catalog.KindLong, Default: "268435456", Min: 1 << 20, Max: anyLong,
-		Doc: "Rota: the size that the journal is kept below by moving its content to segments."},
-	{Name: "log.retention.check.interval.ms", Kind: catalog.KindLong, Default: "300000", Min: 1, Max: anyLong,
-		Doc: "The pause between two looks for segments that may be deleted."},
-	{Name: "log.retention.hours", Kind: catalog.KindInt, Default: "168", Min: -1, Max: anyInt,
-		Doc: "How long records are kept, if neither log.retention.ms nor log.retention.minutes is set. -1: for ever."},
-	{Name: "log.retention.minutes", Kind: catalog.KindInt, Min: -1, Max: anyInt,
-		Doc: "How long records are kept, if log.retention.ms is not set. -1: for ever."},
-	{Name: "log.retention.ms", Kind: catalog.KindLong, Min: -1, Max: anyLong, Dynamic: true,
-		Doc: "How long records are kept. -1: for ever."},
-	{Name: "log.roll.hours", Kind: catalog.KindInt, Default: "168", Min: 1, Max: anyInt,
-		Doc: "The age at which a segment is closed, if log.roll.ms is not set."},
-	{Name: "log.roll.ms", Kind: catalog.KindLong, Min: 1, Max: anyLong, Dynamic: true,
-		Doc: "The age at which a segment is closed and a new one begun."},
-	{Name: "max.incremental.fetch.session.cache.slots", Kind: catalog.KindInt, Default: "1000", Min: 0, Max: anyInt,
-		Doc: "The number of fetch sessions that are kept. 0: none."},
-	{Name: "node.id", Kind: catalog.KindInt, Default: "1", Min: 0, Max: anyInt,
-		Doc: "The id under which clients know this broker."},
-	{Name: "num.partitions", Kind: catalog.KindInt, Default: "1", Min: 1, Max: MaxPartitions,
-		Doc: "The number of partitions of topics that are created without one."},
-	{Name: "offset.metadata.max.bytes", Kind: catalog.KindInt, Default: "4096", Min: 0, Max: anyInt, Dynamic: true,
-		Doc: "The largest text that may be committed along with an offset, in UTF-16 units."},
-	{Name: "offsets.retention.check.interval.ms", Kind: catalog.KindLong, Default: "600000", Min: 1, Max: anyLong, Dynamic: true,
-		Doc: "The pause between two looks for offsets and groups that have expired."},
-	{Name: "offsets.retention.minutes", Kind: catalog.KindInt, Default: "10080", Min: 1, Max: anyInt, Dynamic: true,
-		Doc: "How long the offsets of a group are kept after it became empty, or after their commit if it never had members."},
-	{Name: "offsets.topic.num.partitions", Kind: catalog.KindInt, Default: "50", Min: 1, Max: MaxPartitions,
-		Doc: "The number of partitions of __consumer_offsets. It takes effect when the topic is created, and never again."},
-	{Name: "producer.id.expiration.ms", Kind: catalog.KindInt, Default: "86400000", Min: 1, Max: anyInt,
-		Doc: "How long the sequence numbers of a producer are remembered after its last batch."},
-	{Name: "replication.check", Kind: catalog.KindBool, Default: "false",
-		Doc: "Rota: whether a replication factor above the number of brokers is refused, as Kafka does."},
-	{Name: "socket.request.max.bytes", Kind: catalog.KindInt, Default: "104857600", Min: 1024, Max: anyInt,
-		Doc: "The largest request. A connection that announces a larger one is closed."},
-	{Name: "tail.max.bytes", Kind: catalog.KindLong, Default: "67108864", Min: 1 << 20, Max: anyLong,
-		Doc: "Rota: how many bytes of fresh batches are kept in memory for consumers that keep up."},
+	{
+		Name: "auto.create.topics.enable", Kind: catalog.KindBool, Default: "true",
+		Doc: "Whether a Metadata request may create the topics that it names and that do not exist.",
+	},
+	{
+		Name: "connections.max.idle.ms", Kind: catalog.KindLong, Default: "600000", Min: -1, Max: anyLong,
+		Doc: "A connection without requests for this long is closed. -1: never.",
+	},
+	{
+		Name: "default.replication.factor", Kind: catalog.KindInt, Default: "1", Min: 1, Max: math.MaxInt16,
+		Doc: "The replication factor of topics that are created without one. One replica is kept and reported whatever the factor: durability comes from the medium.",
+	},
+	{
+		Name: "delete.topic.enable", Kind: catalog.KindBool, Default: "true",
+		Doc: "Whether DeleteTopics deletes topics or refuses to.",
+	},
+	{
+		Name: "disk.reserve.bytes", Kind: catalog.KindLong, Default: "268435456", Min: 0, Max: anyLong,
+		Doc: "Rota: free space below which producers are refused.",
+	},
+	{
+		Name: "disk.reserve.internal.bytes", Kind: catalog.KindLong, Default: "67108864", Min: 0, Max: anyLong,
+		Doc: "Rota: free space below which internal topics are refused too.",
+	},
+	{
+		Name: "durability", Kind: catalog.KindString, Default: "fsync", Values: []string{"fsync", "interval", "never"},
+		Doc: "Rota: fsync answers an append when it is on disk. interval and never answer when the operating system has it; interval syncs every durability.interval.ms, never leaves that to the operating system.",
+	},
+	{
+		Name: "durability.interval.ms", Kind: catalog.KindInt, Default: "1000", Min: 1, Max: anyInt,
+		Doc: "Rota: the pause between syncs with durability=interval.",
+	},
+	{
+		Name: "fetch.max.bytes", Kind: catalog.KindInt, Default: "57671680", Min: 1024, Max: anyInt,
+		Doc: "The largest answer to a Fetch, unless a single batch is larger.",
+	},
+	{
+		Name: "group.initial.rebalance.delay.ms", Kind: catalog.KindInt, Default: "250", Min: 0, Max: anyInt, Dynamic: true,
+		Doc: "How long the first rebalance of an empty group waits for more members.",
+	},
+	{
+		Name: "group.max.session.timeout.ms", Kind: catalog.KindInt, Default: "1800000", Min: 1, Max: anyInt, Dynamic: true,
+		Doc: "The largest session timeout that a member may ask for.",
+	},
+	{
+		Name: "group.max.size", Kind: catalog.KindInt, Default: "2147483647", Min: 1, Max: anyInt, Dynamic: true,
+		Doc: "The largest number of members of a group.",
+	},
+	{
+		Name: "group.min.session.timeout.ms", Kind: catalog.KindInt, Default: "6000", Min: 1, Max: anyInt, Dynamic: true,
+		Doc: "The smallest session timeout that a member may ask for.",
+	},
+	{
+		Name: "journal.max.bytes", Kind: catalog.KindLong, Default: "268435456", Min: 1 << 20, Max: anyLong,
+		Doc: "Rota: the size that the journal is kept below by moving its content to segments.",
+	},
+	{
+		Name: "log.retention.check.interval.ms", Kind: catalog.KindLong, Default: "300000", Min: 1, Max: anyLong,
+		Doc: "The pause between two looks for segments that may be deleted.",
+	},
+	{
+		Name: "log.retention.hours", Kind: catalog.KindInt, Default: "168", Min: -1, Max: anyInt,
+		Doc: "How long records are kept, if neither log.retention.ms nor log.retention.minutes is set. -1: for ever.",
+	},
+	{
+		Name: "log.retention.minutes", Kind: catalog.KindInt, Min: -1, Max: anyInt,
+		Doc: "How long records are kept, if log.retention.ms is not set. -1: for ever.",
+	},
+	{
+		Name: "log.retention.ms", Kind: catalog.KindLong, Min: -1, Max: anyLong, Dynamic: true,
+		Doc: "How long records are kept. -1: for ever.",
+	},
+	{
+		Name: "log.roll.hours", Kind: catalog.KindInt, Default: "168", Min: 1, Max: anyInt,
+		Doc: "The age at which a segment is closed, if log.roll.ms is not set.",
+	},
+	{
+		Name: "log.roll.ms", Kind: catalog.KindLong, Min: 1, Max: anyLong, Dynamic: true,
+		Doc: "The age at which a segment is closed and a new one begun.",
+	},
+	{
+		Name: "max.incremental.fetch.session.cache.slots", Kind: catalog.KindInt, Default: "1000", Min: 0, Max: anyInt,
+		Doc: "The number of fetch sessions that are kept. 0: none.",
+	},
+	{
+		Name: "node.id", Kind: catalog.KindInt, Default: "1", Min: 0, Max: anyInt,
+		Doc: "The id under which clients know this broker.",
+	},
+	{
+		Name: "num.partitions", Kind: catalog.KindInt, Default: "1", Min: 1, Max: MaxPartitions,
+		Doc: "The number of partitions of topics that are created without one.",
+	},
+	{
+		Name: "offset.metadata.max.bytes", Kind: catalog.KindInt, Default: "4096", Min: 0, Max: anyInt, Dynamic: true,
+		Doc: "The largest text that may be committed along with an offset, in UTF-16 units.",
+	},
+	{
+		Name: "offsets.retention.check.interval.ms", Kind: catalog.KindLong, Default: "600000", Min: 1, Max: anyLong, Dynamic: true,
+		Doc: "The pause between two looks for offsets and groups that have expired.",
+	},
+	{
+		Name: "offsets.retention.minutes", Kind: catalog.KindInt, Default: "10080", Min: 1, Max: anyInt, Dynamic: true,
+		Doc: "How long the offsets of a group are kept after it became empty, or after their commit if it never had members.",
+	},
+	{
+		Name: "offsets.topic.num.partitions", Kind: catalog.KindInt, Default: "50", Min: 1, Max: MaxPartitions,
+		Doc: "The number of partitions of __consumer_offsets. It takes effect when the topic is created, and never again.",
+	},
+	{
+		Name: "producer.id.expiration.ms", Kind: catalog.KindInt, Default: "86400000", Min: 1, Max: anyInt,
+		Doc: "How long the sequence numbers of a producer are remembered after its last batch.",
+	},
+	{
+		Name: "replication.check", Kind: catalog.KindBool, Default: "false",
+		Doc: "Rota: whether a replication factor above the number of brokers is refused, as Kafka does.",
+	},
+	{
+		Name: "socket.request.max.bytes", Kind: catalog.KindInt, Default: "104857600", Min: 1024, Max: anyInt,
+		Doc: "The largest request. A connection that announces a larger one is closed.",
+	},
+	{
+		Name: "tail.max.bytes", Kind: catalog.KindLong, Default: "67108864", Min: 1 << 20, Max: anyLong,
+		Doc: "Rota: how many bytes of fresh batches are kept in memory for consumers that keep up.",
+	},
 }
 
 // allProperties adds those settings that are the default of a topic setting

@@ -6,19 +6,19 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 )
 
-// Refusal says why a request is not carried out: a Kafka error and a sentence
+// RefusalError says why a request is not carried out: a Kafka error and a sentence
 // for whoever asked.
-type Refusal struct {
+type RefusalError struct {
 	Kafka   *kerr.Error
 	Message string
 }
 
-func (r *Refusal) Error() string { return r.Kafka.Message + ": " + r.Message }
+func (r *RefusalError) Error() string { return r.Kafka.Message + ": " + r.Message }
 
 // Unwrap makes errors.Is find the Kafka error.
-func (r *Refusal) Unwrap() error { return r.Kafka }
+func (r *RefusalError) Unwrap() error { return r.Kafka }
 
-// Refuse makes a *Refusal; format is a sentence.
+// Refuse makes a *RefusalError; format is a sentence.
 func Refuse(kafka *kerr.Error, format string, args ...any) error {
-	return &Refusal{Kafka: kafka, Message: fmt.Sprintf(format, args...)}
+	return &RefusalError{Kafka: kafka, Message: fmt.Sprintf(format, args...)}
 }

@@ -17,15 +17,15 @@ import (
 type Source int8
 
 const (
-	// DynamicTopic: set on the topic.
+	// DynamicTopic is set on the topic.
 	DynamicTopic Source = 1
-	// DynamicBroker: set on this broker while it ran.
+	// DynamicBroker is set on this broker while it ran.
 	DynamicBroker Source = 2
-	// DynamicDefault: set on all brokers while they ran.
+	// DynamicDefault is set on all brokers while they ran.
 	DynamicDefault Source = 3
-	// StaticBroker: given at the start.
+	// StaticBroker is given at the start.
 	StaticBroker Source = 4
-	// Default: nobody set it.
+	// Default holds because nobody set it.
 	Default Source = 5
 )
 

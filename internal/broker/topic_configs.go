@@ -42,7 +42,7 @@ func (b *Broker) DescribeTopic(t *catalog.Topic) []ConfigEntry {
 }
 
 // AlterTopic changes the settings of a topic. It returns when the change is
-// durable and in force. Errors: a *Refusal.
+// durable and in force. Errors: a *RefusalError.
 func (b *Broker) AlterTopic(ctx context.Context, name string, a Alteration) error {
 	if err := b.takeTurn(ctx); err != nil {
 		return err

@@ -55,7 +55,7 @@ func collide(a, b string) bool {
 		return false
 	}
 	for i := range len(a) {
-		if a[i] != b[i] && !(dotted(a[i]) && dotted(b[i])) {
+		if a[i] != b[i] && (!dotted(a[i]) || !dotted(b[i])) {
 			return false
 		}
 	}

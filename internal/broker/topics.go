@@ -43,7 +43,7 @@ type Replicas struct {
 
 // CreateTopic adds a topic to the catalog and makes its logs. partitions <= 0
 // means num.partitions. It returns when the topic is durable and can be used.
-// Errors: a *Refusal, of TOPIC_ALREADY_EXISTS if the name is taken.
+// Errors: a *RefusalError, of TOPIC_ALREADY_EXISTS if the name is taken.
 func (b *Broker) CreateTopic(ctx context.Context, name string, partitions int32, config map[string]string, internal bool) (*catalog.Topic, error) {
 	n := NewTopic{Name: name, Partitions: max(partitions, 0), ReplicationFactor: -1, Config: map[string]*string{}, Internal: internal}
 	if partitions <= 0 {
@@ -56,7 +56,7 @@ func (b *Broker) CreateTopic(ctx context.Context, name string, partitions int32,
 }
 
 // Create adds a topic to the catalog and makes its logs. It returns when the
-// topic is durable and can be used. Errors: a *Refusal.
+// topic is durable and can be used. Errors: a *RefusalError.
 func (b *Broker) Create(ctx context.Context, n NewTopic) (*catalog.Topic, error) {
 	if err := b.takeTurn(ctx); err != nil {
 		return nil, err
@@ -190,7 +190,7 @@ type Growth struct {
 
 // Grow raises the partition count of a topic and returns how many partitions
 // that added, or would add. They are durable then and can be used. Errors: a
-// *Refusal.
+// *RefusalError.
 func (b *Broker) Grow(ctx context.Context, g Growth) (added int32, err error) {
 	if err := b.takeTurn(ctx); err != nil {
 		return 0, err
