@@ -112,6 +112,9 @@ func (c *conn) answer(cl *call, o outcome, r kmsg.Response, reason error) {
 		c.release(cl)
 		return
 	}
+	if o == dropped {
+		c.draining = true // what comes behind it is not answered, so it must have no effect
+	}
 	start := c.queue.head == cl && c.handling == 0 && !c.writing
 	if start {
 		c.writing = true

@@ -115,8 +115,9 @@ func TestNothingIsReservedForWhatHasNotArrived(t *testing.T) {
 	serve(t, Config{Table: testTable(&p), DataBudget: 1 << 30}, func(r *rig) {
 		for range 20 {
 			c := r.dial()
-			frame := c.frame(9, produceOf(30<<20))
-			c.send(frame[:100<<10])
+			frame := c.frame(9, produceOf(100<<10))
+			binary.BigEndian.PutUint32(frame, 30<<20)
+			c.send(frame)
 		}
 		synctest.Wait()
 		if got := r.Stats().BufferBytes; got > 20*256<<10 {

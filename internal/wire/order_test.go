@@ -89,7 +89,12 @@ func TestDropLetsEarlierRepliesLeave(t *testing.T) {
 		synctest.Wait()
 		first, second := p.take(t), p.take(t)
 		second.Answer.Drop(errors.New("cannot be answered"))
+		late := c.frame(9, &kmsg.ProduceRequest{})
+		go func() { _, _ = c.Write(late) }()
 		synctest.Wait()
+		if n := p.count(); n != 2 {
+			t.Errorf("%d calls, though nothing behind the second will be answered", n)
+		}
 		answer(first)
 		c.expect(1)
 		c.closed()

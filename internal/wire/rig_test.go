@@ -24,15 +24,15 @@ type rig struct {
 	*testing.T
 	*Server
 	accept pipes
-	log    *bytes.Buffer
+	log    *logBuffer
 }
 
 // serve runs f in a bubble with a server over the table.
 func serve(t *testing.T, c Config, f func(r *rig)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		r := &rig{T: t, accept: newPipes(), log: &bytes.Buffer{}}
-		c.Log = slog.New(slog.NewTextHandler(&lockedWriter{w: r.log}, nil))
+		r := &rig{T: t, accept: newPipes(), log: &logBuffer{}}
+		c.Log = slog.New(slog.NewTextHandler(r.log, nil))
 		r.Server = Start(c)
 		go func() {
 			if err := r.Serve(r.accept, api.Listener{Host: "broker.test", Port: 9092}); err != nil {
@@ -48,15 +48,22 @@ func serve(t *testing.T, c Config, f func(r *rig)) {
 	})
 }
 
-type lockedWriter struct {
+// logBuffer holds what was logged.
+type logBuffer struct {
 	mu sync.Mutex
-	w  io.Writer
+	b  bytes.Buffer
 }
 
-func (l *lockedWriter) Write(b []byte) (int, error) {
+func (l *logBuffer) Write(b []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.w.Write(b)
+	return l.b.Write(b)
+}
+
+func (l *logBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
 }
 
 // peer is the other end of a connection.

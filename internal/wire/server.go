@@ -65,7 +65,7 @@ func Start(c Config) *Server {
 // server ended, or why l cannot accept any more.
 func (s *Server) Serve(l net.Listener, advertised api.Listener) error {
 	if !s.addListener(l) {
-		return errors.Join(net.ErrClosed, l.Close())
+		return l.Close()
 	}
 	defer s.removeListener(l)
 	pause := acceptPause

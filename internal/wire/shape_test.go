@@ -28,7 +28,7 @@ func TestShapesAreThoseOfTheProtocol(t *testing.T) {
 	eachLayout(t, func(t *testing.T, r *row, version int16) {
 		random := rand.New(rand.NewPCG(uint64(r.Key), uint64(version)))
 		l := r.layout(version)
-		for range 50 {
+		for range 10 {
 			req := r.Key.Request()
 			req.SetVersion(version)
 			randomize(random, reflect.ValueOf(req).Elem(), 0)
