@@ -2,7 +2,6 @@ package scenario
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"slices"
@@ -69,11 +68,11 @@ func (p *player) send(ctx context.Context, q *call) error {
 			p.host = "/" + host
 		}
 	}
-	real := *q
+	sent := *q
 	if q.request != nil {
-		real.request = p.names.outgoing(q.group, q.request)
+		sent.request = p.names.outgoing(q.group, q.request)
 	}
-	r, err := wireRequest(&real, p.names.groupID(q.group), p.o.Scale)
+	r, err := wireRequest(&sent, p.names.groupID(q.group), p.o.Scale)
 	if err != nil {
 		return err
 	}
@@ -264,172 +263,4 @@ func (p *player) compareState(ctx context.Context, name string, wanted []string)
 		}
 	}
 	return actual, d.State == wanted[0] && len(named) == len(members) && unbound == unknown, nil
-}
-
-// open plays the usual opening.
-func (p *player) open(ctx context.Context, o *opening) error {
-	joined := make([]group.Joined, len(o.clients))
-	for i, client := range o.clients {
-		q, err := o.join(i, "")
-		if err != nil {
-			return err
-		}
-		if err := p.send(ctx, q); err != nil {
-			return err
-		}
-		if o.instances[i] != nil || o.version < 4 {
-			if err := sleepUntil(ctx, time.Now().Add(p.o.Settle)); err != nil {
-				return err
-			}
-			continue
-		}
-		answer, err := p.openingAnswer(ctx, client, p.o.Slack)
-		if err != nil {
-			return err
-		}
-		id, ok := requiredID(answer)
-		if !ok {
-			return fmt.Errorf("the join of %s is answered with %+v", client, answer)
-		}
-		name := p.names.next(client)
-		p.names.bind(name, id)
-		if q, err = o.join(i, name); err != nil {
-			return err
-		}
-		if err := p.send(ctx, q); err != nil {
-			return err
-		}
-	}
-	wait := time.Duration(float64(o.group.rebalance)*p.o.Scale) + p.o.Slack
-	for i, client := range o.clients {
-		answer, err := p.openingAnswer(ctx, client, wait)
-		if err != nil {
-			return err
-		}
-		j, ok := answer.(group.Joined)
-		if !ok || j.Code != 0 {
-			return fmt.Errorf("the join of %s is answered with %+v", client, answer)
-		}
-		p.names.bind(p.names.next(client), j.MemberID) // nothing new for those that have been told
-		j.MemberID = p.names.written(j.MemberID)
-		joined[i] = j
-	}
-	return p.openingSync(ctx, o, joined)
-}
-
-// openingSync ends the opening, and starts the clock.
-func (p *player) openingSync(ctx context.Context, o *opening, joined []group.Joined) error {
-	for i := len(o.clients) - 1; i >= 0; i-- {
-		if err := p.send(ctx, o.sync(i, joined)); err != nil {
-			return err
-		}
-	}
-	for _, client := range o.clients {
-		answer, err := p.openingAnswer(ctx, client, p.o.Slack)
-		if err != nil {
-			return err
-		}
-		if s, ok := answer.(group.Synced); !ok || s.Code != 0 {
-			return fmt.Errorf("the sync of %s is answered with %+v", client, answer)
-		}
-	}
-	p.anchor(0, time.Now())
-	return nil
-}
-
-func (p *player) openingAnswer(ctx context.Context, client string, wait time.Duration) (group.Response, error) {
-	a, ok, err := p.await(ctx, client, time.Now().Add(wait))
-	if err == nil && !ok {
-		err = fmt.Errorf("%s is not answered", client)
-	}
-	if err != nil {
-		return nil, err
-	}
-	body, _, err := wireAnswer(a.call, a.response)
-	return body, err
-}
-
-// createTopics makes the topics that the file commits to, and waits until they
-// can be committed to.
-func (p *player) createTopics(ctx context.Context, f *File) error {
-	const fewest = 12
-	partitions := map[string]int32{}
-	need := func(tp group.TopicPartition) {
-		partitions[tp.Topic] = max(partitions[tp.Topic], fewest, tp.Partition+1)
-	}
-	c := newCompiler(f)
-	for i := range f.Blocks {
-		st, err := c.compile(&f.Blocks[i].Input)
-		if err != nil || st.call == nil {
-			continue
-		}
-		switch r := st.call.request.(type) {
-		case group.Commit:
-			for _, o := range r.Offsets {
-				need(o.TopicPartition)
-			}
-		case group.DeleteOffsets:
-			for _, tp := range r.Partitions {
-				need(tp)
-			}
-		}
-	}
-	if len(partitions) == 0 {
-		return nil
-	}
-	request := kmsg.NewPtrCreateTopicsRequest()
-	request.Version, request.TimeoutMillis = 4, int32(p.o.Slack.Milliseconds())
-	metadata := kmsg.NewPtrMetadataRequest()
-	metadata.Version = 4
-	for topic, n := range partitions {
-		request.Topics = append(request.Topics, kmsg.CreateTopicsRequestTopic{Topic: topic, NumPartitions: n, ReplicationFactor: 1})
-		metadata.Topics = append(metadata.Topics, kmsg.MetadataRequestTopic{Topic: kmsg.StringPtr(topic)})
-	}
-	if _, err := p.ask(ctx, p.addr, request); err != nil {
-		return err
-	}
-	for deadline := time.Now().Add(p.o.Slack); ; {
-		answer, err := p.ask(ctx, p.addr, metadata)
-		if err != nil {
-			return err
-		}
-		r, ok := answer.(*kmsg.MetadataResponse)
-		if ok && topicsReady(r, partitions) {
-			return nil
-		}
-		if time.Now().After(deadline) {
-			return fmt.Errorf("not ready: %+v", answer)
-		}
-		if err := sleepUntil(ctx, time.Now().Add(p.o.Settle)); err != nil {
-			return err
-		}
-	}
-}
-
-func topicsReady(r *kmsg.MetadataResponse, partitions map[string]int32) bool {
-	ready := 0
-	for _, t := range r.Topics {
-		if t.ErrorCode != 0 || t.Topic == nil || len(t.Partitions) < int(partitions[*t.Topic]) {
-			return false
-		}
-		if slices.ContainsFunc(t.Partitions, func(p kmsg.MetadataResponseTopicPartition) bool { return p.ErrorCode != 0 }) {
-			return false
-		}
-		ready++
-	}
-	return ready == len(partitions)
-}
-
-func (p *player) deleteTopic(ctx context.Context, topic string) error {
-	request := kmsg.NewPtrDeleteTopicsRequest()
-	request.Version, request.TimeoutMillis, request.TopicNames = 4, int32(p.o.Slack.Milliseconds()), []string{topic}
-	answer, err := p.ask(ctx, p.addr, request)
-	if err != nil {
-		return err
-	}
-	r, ok := answer.(*kmsg.DeleteTopicsResponse)
-	if !ok || len(r.Topics) != 1 {
-		return errors.New("an answer to DeleteTopics that does not fit")
-	}
-	return kerr.ErrorForCode(r.Topics[0].ErrorCode)
 }

@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -139,3 +140,46 @@ type memConn struct{ net.Conn }
 
 func (memConn) LocalAddr() net.Addr  { return memAddr }
 func (memConn) RemoteAddr() net.Addr { return memAddr }
+
+// TestPlayShowsTheDifference plays files that are wrong in one place each, and
+// expects the play to say so.
+func TestPlayShowsTheDifference(t *testing.T) {
+	for _, tc := range []struct{ name, text, want string }{
+		{"wrong reply", "A -> join\nA <- join UNKNOWN_MEMBER_ID\n", "+ A <- join MEMBER_ID_REQUIRED member=a-"},
+		{"no reply", "A -> join v=3\nA <- join generation=1\n", "- A <- join generation=1"},
+		{"reply that nobody expects", "A -> join\n", "+ A <- join MEMBER_ID_REQUIRED member=a-"},
+		{"wrong state", "A -> join v=3\n= Empty generation=0\n", "+ = PreparingRebalance members=a-"},
+		{
+			"too early", "A -> join v=3\n+5s\n@ 3001ms\nA <- join generation=1 protocol=range leader=a1 member=a1 members=a1\n",
+			"+ A <- join generation=1 protocol=range leader=a1 member=a1 members=a1 too-early=1ms",
+		},
+		{
+			"too late", "A -> join v=3\n+5s\n@ 2980ms\nA <- join generation=1 protocol=range leader=a1 member=a1 members=a1\n",
+			"- A <- join generation=1 protocol=range leader=a1 member=a1 members=a1",
+		},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			file, err := scenario.Parse(tc.name, []byte("group g\n"+tc.text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			synctest.Test(t, func(t *testing.T) {
+				rig := &rig{t: t, file: file}
+				addr, err := rig.start(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer rig.stop()
+				happened, err := scenario.Play(t.Context(), addr, file, scenario.Options{
+					Early: time.Microsecond, Settle: time.Microsecond, Slack: 10 * time.Millisecond, Dial: rig.dial,
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if diff := scenario.Diff(file, happened); !strings.Contains(diff, tc.want) {
+					t.Errorf("the difference is\n%s\nand should have %q", diff, tc.want)
+				}
+			})
+		})
+	}
+}
