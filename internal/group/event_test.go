@@ -42,7 +42,9 @@ func TestEventsSayWhy(t *testing.T) {
 		Event{Kind: MemberJoined, Member: ref(a)},
 		Event{Kind: RebalanceStarted, Cause: CauseMemberJoined, Member: ref(a), Count: 1},
 		Event{Kind: MemberJoined, Member: ref(b)})
+	lost := d.ask(d.joinOf("")).(Joined).MemberID // nobody is waited for in the delay
 	d.pass(6 * time.Second)
+	d.ask(Leave{Version: 3, Members: []LeavingMember{{MemberID: lost}}})
 	want("the delay is over", Event{Kind: JoinCompleted, Generation: 1, Duration: 6 * time.Second, Count: 2})
 	d.pass(2 * time.Second)
 	d.syncAll([]string{a, b}, joins)

@@ -119,7 +119,7 @@ func (g *Group) offsetValue(r *Commit, o *CommitOffset) schema.OffsetValue {
 	if r.Version == 1 && o.Timestamp >= 0 {
 		v.CommitTimestamp = o.Timestamp
 	}
-	if r.Version >= 2 && r.Version <= 4 && r.Retention >= 0 {
+	if r.Version <= 4 && r.Retention >= 0 {
 		v.ExpireTimestamp = g.now.Wall + int64(r.Retention/time.Millisecond)
 		v.LeaderEpoch = schema.None
 	}

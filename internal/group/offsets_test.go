@@ -228,3 +228,52 @@ func TestCommitTooLargeHitsOnlyItself(t *testing.T) {
 		t.Errorf("committed %d, %d records", got, len(d.log))
 	}
 }
+
+func TestNothingIsDeletedTwice(t *testing.T) {
+	d := newDriver(t, nil)
+	d.commitTo(TopicPartition{"t", 0}, 1)
+	d.commitTo(TopicPartition{"t", 1}, 1)
+	twice := []TopicPartition{{"t", 1}, {"t", 0}, {"t", 1}, {"t", 9}}
+	if a := d.ask(DeleteOffsets{Partitions: twice}).(DeletedOffsets); a.Code != codeNone || !slices.Equal(a.Codes, make([]Code, 4)) {
+		t.Errorf("%+v", a)
+	}
+	if n := len(d.log); n != 4 {
+		t.Errorf("%d records", n)
+	}
+	d.compareReplay()
+}
+
+func TestOpenTransactionKeepsOffsetAndGroup(t *testing.T) {
+	d := newDriver(t, nil)
+	d.log = []Entry{offsetEntry(0, -1, 0, 1), offsetEntry(1, 5, 0, 2), offsetEntry(2, -1, 1, 1)}
+	d.g = d.replayed()
+	d.settle(d.g.Loaded(d.now, 3, 1))
+	d.pass(8 * 24 * time.Hour)
+	d.step(Expire{})
+	if got := d.g.allPartitions(); !slices.Equal(got, []TopicPartition{{"t", 0}}) {
+		t.Errorf("left: %v", got)
+	}
+	abort := marker(Offset(len(d.log)), 5, ControlAbort)
+	d.log = append(d.log, abort)
+	if err := d.g.Apply(abort); err != nil {
+		t.Fatal(err)
+	}
+	d.step(Expire{})
+	if d.g.Exists() {
+		t.Error("the group outlives its last offset")
+	}
+	d.compareReplay()
+}
+
+func TestDeletedGroupBeginsAnew(t *testing.T) {
+	d := newDriver(t, nil)
+	ids := d.form(1)
+	d.ask(Leave{Version: 3, Members: []LeavingMember{{MemberID: ids[0]}}})
+	d.ask(Delete{})
+	if c := d.beat(ids[0]); c != codeUnknownMemberID {
+		t.Errorf("heartbeat: %d", c)
+	}
+	d.form(1)
+	d.wantState(Stable, 1, 1)
+	d.compareReplay()
+}

@@ -157,6 +157,14 @@ func TestForgive(t *testing.T) {
 	if d.g.joining.by != by+time.Second {
 		t.Fatalf("join deadline %s, was %s", d.g.joining.by, by)
 	}
+	v3 := d.joinOf("")
+	v3.Version = 3
+	d.step(v3)
+	until := d.g.members[v3.NewMemberID].lease.due
+	d.g.Forgive(d.now, time.Second)
+	if got := d.g.members[v3.NewMemberID].lease.due; got != until+time.Second {
+		t.Fatalf("a new member has until %s, had until %s", got, until)
+	}
 	d.step(d.joinOf(ids[1]))
 	by = d.g.syncing.by
 	d.g.Forgive(d.now, time.Second)
