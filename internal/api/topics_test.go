@@ -157,6 +157,7 @@ func TestCreateTopicsRefuses(t *testing.T) {
 		{"a colliding name", newTopic("with_dots_here", 1, 1), kerr.InvalidTopicException},
 		{"a name in use", newTopic("with.dots.here", 1, 1), kerr.TopicAlreadyExists},
 		{"an internal topic", newTopic("__consumer_offsets", 1, 1), kerr.TopicAlreadyExists},
+		{"a name that is kept", newTopic("__transaction_state", 1, 1), kerr.InvalidTopicException},
 		{"no partitions", newTopic("n", 0, 1), kerr.InvalidPartitions},
 		{"-2 partitions", newTopic("n", -2, 1), kerr.InvalidPartitions},
 		{"too many partitions", newTopic("n", 10_001, 1), kerr.PolicyViolation},

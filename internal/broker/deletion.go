@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -49,34 +50,44 @@ func (b *Broker) FinishDeletes() {
 	}
 }
 
-// forgetRetry is the pause after a shard could not write its tombstones.
-const forgetRetry = time.Second
+// deleteRetry is the pause after a deletion could not be written down.
+const deleteRetry = time.Second
 
 // finishDelete removes what is left of a topic that has left the View. It
 // tries until it succeeds or the broker stops; a start tries again.
 func (b *Broker) finishDelete(t *catalog.Topic) <-chan error {
 	done := make(chan error, 1)
 	b.background.Go(func() {
-		err := b.forgetTopic(t)
-		// The bytes go even if a shard could not write: a full disk may be why.
-		removed := b.removeLogs(t)
-		for err != nil {
-			b.Config.Log.Error("offsets of a deleted topic remain, trying again", "topic", t.Name, "err", err)
-			select {
-			case <-time.After(forgetRetry):
-				err = b.forgetTopic(t)
-			case <-b.stopped:
-				done <- fmt.Errorf("forget offsets of %s: %w", t.Name, err)
+		for {
+			err := b.deleteRest(t)
+			if err == nil {
+				done <- nil
 				return
 			}
+			select {
+			case <-b.stopped:
+				done <- err
+				return
+			case <-time.After(deleteRetry):
+				b.Config.Log.Error("a topic is not deleted completely, trying again", "topic", t.Name, "err", err)
+			}
 		}
-		if removed != nil {
-			done <- removed
-			return
-		}
-		done <- b.Catalog.EndDelete(context.Background(), t.ID)
 	})
 	return done
+}
+
+// deleteRest removes the offsets and the logs of a topic, and frees its name.
+func (b *Broker) deleteRest(t *catalog.Topic) error {
+	// The bytes go even if a shard cannot write its tombstones: a full disk
+	// may be why.
+	if err := errors.Join(b.forgetTopic(t), b.removeLogs(t)); err != nil {
+		return err
+	}
+	err := b.Catalog.EndDelete(context.Background(), t.ID)
+	if err != nil && !errors.Is(err, catalog.ErrUnknownTopic) {
+		return fmt.Errorf("end the deletion of %s: %w", t.Name, err)
+	}
+	return nil
 }
 
 // forgetTopic returns when the offsets of every group for that topic are gone,
@@ -84,7 +95,10 @@ func (b *Broker) finishDelete(t *catalog.Topic) <-chan error {
 func (b *Broker) forgetTopic(t *catalog.Topic) error {
 	heard := make(chan error, 1)
 	b.Coordinator.ForgetTopic(t.Name, t.ID, func(err error) { heard <- err })
-	return <-heard
+	if err := <-heard; err != nil {
+		return fmt.Errorf("forget offsets of %s: %w", t.Name, err)
+	}
+	return nil
 }
 
 // ForgetLate is called by whoever committed offsets for a topic that has left
@@ -97,10 +111,24 @@ func (b *Broker) ForgetLate(name string, id storage.TopicID) {
 	})
 }
 
+// removeTogether is how many logs are removed at a time: they share a flush.
+const removeTogether = 64
+
+// removeLogs removes the logs of a topic, those that are left.
 func (b *Broker) removeLogs(t *catalog.Topic) error {
-	for i := range t.Partitions {
-		if err := b.Store.Remove(storage.Partition{Topic: t.ID, Index: i}); err != nil {
-			return fmt.Errorf("remove log of %s-%d: %w", t.Name, i, err)
+	errs := make([]error, removeTogether)
+	for from := int32(0); from < t.Partitions; from += removeTogether {
+		var round sync.WaitGroup
+		for i := from; i < min(from+removeTogether, t.Partitions); i++ {
+			round.Go(func() {
+				if err := b.Store.Remove(storage.Partition{Topic: t.ID, Index: i}); err != nil {
+					errs[i-from] = fmt.Errorf("remove log of %s-%d: %w", t.Name, i, err)
+				}
+			})
+		}
+		round.Wait()
+		if err := errors.Join(errs...); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -49,7 +49,7 @@ func (b *Broker) FindTopic(ctx context.Context, v *catalog.View, r TopicRef, cre
 // made because a client asked for them.
 func reservedName(name string) bool {
 	switch name {
-	case OffsetsTopic, "__transaction_state", "__share_group_state", "__cluster_metadata", "__remote_log_metadata":
+	case OffsetsTopic, "__transaction_state", "__share_group_state", "__cluster_metadata", "__remote_log_metadata", "__group_events":
 		return true
 	}
 	return false

@@ -33,10 +33,11 @@ func (b *Broker) OpenTopics(ctx context.Context) error {
 // offsetsTopicConfig is what __consumer_offsets is made with.
 func offsetsTopicConfig() map[string]string {
 	return map[string]string{
-		"cleanup.policy":    "compact",
-		"compression.type":  "producer",
-		"max.message.bytes": "16777216",
-		"segment.bytes":     "104857600",
+		"cleanup.policy":         "compact",
+		"compression.type":       "producer",
+		"max.message.bytes":      "16777216",
+		"message.timestamp.type": "CreateTime",
+		"segment.bytes":          "104857600",
 	}
 }
 

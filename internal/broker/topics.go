@@ -91,6 +91,9 @@ func (b *Broker) checkNew(n NewTopic) (*catalog.Topic, error) {
 	if _, ok := view.Topic(n.Name); ok {
 		return nil, Refuse(kerr.TopicAlreadyExists, "A topic %s exists already.", n.Name)
 	}
+	if reservedName(n.Name) && !n.Internal {
+		return nil, Refuse(kerr.InvalidTopicException, "The name %s is kept for a topic of the broker's own.", n.Name)
+	}
 	if err := checkCollision(view, n.Name); err != nil {
 		return nil, err
 	}
