@@ -293,6 +293,7 @@ func (s *shell) refusal(q *call) group.Code {
 		return loadInProgress
 	case failed:
 		return notCoordinator
+	case serving:
 	}
 	return 0
 }

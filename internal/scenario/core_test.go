@@ -32,6 +32,7 @@ func (s *scripted) Forgive(group.Now, time.Duration)                    {}
 func (s *scripted) Unload(group.Now) group.Effects                      { return group.Effects{} }
 func (s *scripted) Parked() []group.Ticket                              { return s.parked }
 func (s *scripted) Summary() group.Summary                              { return group.Summary{State: "Empty"} }
+
 func (s *scripted) MarshalText() ([]byte, error) {
 	return []byte(s.text + group.OpenLine + "\nstate Empty generation=0 leader=\"\"\n"), nil
 }

@@ -33,9 +33,6 @@ const (
 // isOutput reports whether lines of this kind say what the broker did.
 func (k Kind) isOutput() bool { return k >= Reply }
 
-// isInput reports whether lines of this kind are played.
-func (k Kind) isInput() bool { return k == Command || k == Request }
-
 // Line is one line of a scenario, with the indented lines that continue it.
 type Line struct {
 	Kind Kind
@@ -76,6 +73,7 @@ func (l Line) canonical() string {
 		return "= " + rest
 	case Event:
 		return "! " + rest
+	case Note, Command:
 	}
 	return rest
 }

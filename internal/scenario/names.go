@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -179,7 +180,10 @@ func (n *names) learn(expected Line, q *call, r group.Response) error {
 		return err
 	}
 	n.bind(name, j.MemberID)
-	request := q.request.(group.Join)
+	request, ok := q.request.(group.Join)
+	if !ok {
+		return errors.New("a join is answered that was not sent")
+	}
 	prefix := request.ClientID + "-"
 	if request.InstanceID != nil {
 		prefix = *request.InstanceID + "-"

@@ -3,6 +3,7 @@ package scenario
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"rota/internal/group"
@@ -39,7 +40,7 @@ func (c *compiler) parseOpening(words []string) (*opening, error) {
 		if err != nil {
 			return nil, err
 		}
-		if !isClient(client) || contains(open.clients, client) {
+		if !isClient(client) || slices.Contains(open.clients, client) {
 			return nil, fmt.Errorf("%q is no client, or stands twice", client)
 		}
 		open.clients = append(open.clients, client)
@@ -54,15 +55,10 @@ func (c *compiler) parseOpening(words []string) (*opening, error) {
 // join is the JoinGroup of the i-th client.
 func (o *opening) join(i int, member string) (*call, error) {
 	q := &call{client: o.clients[i], verb: "join", group: o.group.name, version: o.version, protocolType: o.group.protocolType}
-	var err error
-	q.request, err = joinRequest(q, o.group, options{})
-	if err != nil {
-		return nil, err
-	}
-	j := q.request.(group.Join)
+	j, err := joinRequest(q, o.group, options{})
 	j.MemberID, j.InstanceID = member, o.instances[i]
 	q.request = j
-	return q, nil
+	return q, err
 }
 
 // sync is the SyncGroup of the i-th client; that of the first has the plan.
@@ -115,7 +111,7 @@ func (s *shell) open(o *opening) error {
 		}
 	}
 	// The leader last, so that nobody waits when it is done.
-	for i := len(o.clients) - 1; i >= 0; i-- {
+	for i := range slices.Backward(o.clients) {
 		if err := send(o.sync(i, joined), nil); err != nil {
 			return err
 		}

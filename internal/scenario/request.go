@@ -100,7 +100,7 @@ func noArguments(o options) error {
 	return nil
 }
 
-func joinRequest(q *call, g *groupLine, o options) (group.Request, error) {
+func joinRequest(q *call, g *groupLine, o options) (group.Join, error) {
 	j := group.Join{Version: q.version}
 	rebalance := g.rebalance
 	if q.version == 0 {

@@ -75,7 +75,7 @@ func (f *File) brokerSettings() map[string]int64 {
 
 // Config returns the settings of the file for the pure rules.
 func (f *File) Config() *group.Config {
-	c, asked := &group.Config{}, f.brokerSettings()
+	c, asked := &group.Config{CheckInvariants: true}, f.brokerSettings()
 	for _, s := range settings {
 		n, ok := asked[s.name]
 		if !ok {

@@ -78,8 +78,8 @@ func (s *shell) entry(b group.Batch, r group.Record) group.Entry {
 
 // lastEntryOf returns the end of the last batch of a group.
 func (s *shell) lastEntryOf(name string) int {
-	for i := len(s.log) - 1; i >= 0; i-- {
-		if of, ok := groupOf(s.log[i].Key); ok && of == name {
+	for i, e := range slices.Backward(s.log) {
+		if of, ok := groupOf(e.Key); ok && of == name {
 			return i + 1
 		}
 	}
@@ -185,13 +185,13 @@ func (s *shell) unload() error {
 // load reads the log into new groups, under the next leader epoch.
 func (s *shell) load() error {
 	s.epoch++
-	groups, err := s.replay()
-	if err != nil {
-		s.state = failed
+	var damage error
+	if s.groups, damage = s.replay(); damage != nil {
+		s.groups, s.state = map[string]Machine{}, failed
 		s.put(Line{Kind: LogOutput, Words: []string{"load-failed"}})
-		return nil
+	} else {
+		s.state = serving
 	}
-	s.groups, s.state = groups, serving
 	for _, name := range s.names {
 		if g, ok := s.groups[name]; ok {
 			if err := s.effects(name, g, g.Loaded(s.present(), s.at(), s.epoch)); err != nil {
@@ -333,7 +333,7 @@ func (s *shell) typeOf(name string) string { return s.compiler.named(name).proto
 // panicSite returns the part of the stack that lies in the rules.
 func panicSite() string {
 	var b strings.Builder
-	for _, line := range bytes.Split(debug.Stack(), []byte("\n")) {
+	for line := range bytes.SplitSeq(debug.Stack(), []byte("\n")) {
 		if bytes.Contains(line, []byte("/internal/")) {
 			b.Write(bytes.TrimSpace(line))
 			b.WriteByte('\n')

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kmsg"
+
 	"rota/internal/group"
 )
 
@@ -230,6 +232,7 @@ func (p *player) watch(ctx context.Context, s *stop, earliest, deadline time.Tim
 			seg.lines = append(seg.lines, l) // not to be seen from outside
 		case Event:
 			seg.events = append(seg.events, l)
+		case Note, Header, Command, Request, Stop, State: // states come last
 		}
 	}
 	for _, pr := range pairs {
@@ -309,7 +312,10 @@ func (p *player) unexpected() []Line {
 }
 
 func (p *player) learn(expected Line, a answer) error {
-	body, _, err := wireAnswer(a.call, a.response)
+	if a.call.verb == "list" {
+		return nil
+	}
+	body, err := wireAnswer(a.call, a.response)
 	if err != nil {
 		return err
 	}
@@ -319,13 +325,14 @@ func (p *player) learn(expected Line, a answer) error {
 // replyLine writes an answer in the names of the file.
 func (p *player) replyLine(a answer) (Line, error) {
 	l := Line{Kind: Reply, Who: a.call.client}
-	body, list, err := wireAnswer(a.call, a.response)
+	if r, ok := a.response.(*kmsg.ListGroupsResponse); ok {
+		code, list := wireList(r)
+		l.Words = listWords(code, p.ownGroups(list))
+		return l, nil
+	}
+	body, err := wireAnswer(a.call, a.response)
 	if err != nil {
 		return l, err
-	}
-	if a.call.verb == "list" {
-		l.Words = listWords(body.(group.Deleted).Code, p.ownGroups(list))
-		return l, nil
 	}
 	body = p.names.incoming(a.call.group, body)
 	if d, ok := body.(group.Described); ok {

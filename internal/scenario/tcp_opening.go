@@ -3,6 +3,7 @@ package scenario
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"rota/internal/group"
@@ -74,7 +75,7 @@ func (p *player) openingJoined(ctx context.Context, o *opening) ([]group.Joined,
 
 // openingSync ends the opening, and starts the clock.
 func (p *player) openingSync(ctx context.Context, o *opening, joined []group.Joined) error {
-	for i := len(o.clients) - 1; i >= 0; i-- {
+	for i := range slices.Backward(o.clients) {
 		if err := p.send(ctx, o.sync(i, joined)); err != nil {
 			return err
 		}
@@ -100,6 +101,5 @@ func (p *player) openingAnswer(ctx context.Context, client string, wait time.Dur
 	if err != nil {
 		return nil, err
 	}
-	body, _, err := wireAnswer(a.call, a.response)
-	return body, err
+	return wireAnswer(a.call, a.response)
 }

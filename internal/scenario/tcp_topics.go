@@ -57,7 +57,7 @@ func (p *player) createTopics(ctx context.Context, f *File) error {
 	for topic, n := range partitions {
 		grow.Topics = append(grow.Topics, kmsg.CreatePartitionsRequestTopic{Topic: topic, Count: n})
 		request.Topics = append(request.Topics, kmsg.CreateTopicsRequestTopic{Topic: topic, NumPartitions: n, ReplicationFactor: 1})
-		metadata.Topics = append(metadata.Topics, kmsg.MetadataRequestTopic{Topic: kmsg.StringPtr(topic)})
+		metadata.Topics = append(metadata.Topics, kmsg.MetadataRequestTopic{Topic: new(topic)})
 	}
 	if _, err := p.ask(ctx, p.addr, request); err != nil {
 		return err

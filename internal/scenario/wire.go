@@ -153,41 +153,44 @@ func wireDeleteOffsets(r group.DeleteOffsets, name string) kmsg.Request {
 	return out
 }
 
-// wireAnswer reads an answer. The groups of a "list" come second.
-func wireAnswer(q *call, r kmsg.Response) (group.Response, []group.Summary, error) {
+// wireAnswer reads an answer to a request of a group.
+func wireAnswer(q *call, r kmsg.Response) (group.Response, error) {
 	switch r := r.(type) {
 	case *kmsg.JoinGroupResponse:
-		return readJoined(q, r), nil, nil
+		return readJoined(q, r), nil
 	case *kmsg.SyncGroupResponse:
 		return group.Synced{
 			Code: group.Code(r.ErrorCode), ProtocolType: r.ProtocolType, ProtocolName: r.Protocol, Assignment: r.MemberAssignment,
-		}, nil, nil
+		}, nil
 	case *kmsg.HeartbeatResponse:
-		return group.Beat{Code: group.Code(r.ErrorCode)}, nil, nil
+		return group.Beat{Code: group.Code(r.ErrorCode)}, nil
 	case *kmsg.LeaveGroupResponse:
-		return readLeft(q, r), nil, nil
+		return readLeft(q, r), nil
 	case *kmsg.OffsetCommitResponse:
-		return readCommitted(q, r), nil, nil
+		return readCommitted(q, r), nil
 	case *kmsg.OffsetFetchResponse:
-		return readFetched(q, r), nil, nil
+		return readFetched(q, r), nil
 	case *kmsg.OffsetDeleteResponse:
-		return readDeletedOffsets(q, r), nil, nil
+		return readDeletedOffsets(q, r), nil
 	case *kmsg.DeleteGroupsResponse:
 		if len(r.Groups) == 1 {
-			return group.Deleted{Code: group.Code(r.Groups[0].ErrorCode)}, nil, nil
+			return group.Deleted{Code: group.Code(r.Groups[0].ErrorCode)}, nil
 		}
 	case *kmsg.DescribeGroupsResponse:
 		if len(r.Groups) == 1 {
-			return readDescribed(&r.Groups[0]), nil, nil
+			return readDescribed(&r.Groups[0]), nil
 		}
-	case *kmsg.ListGroupsResponse:
-		var list []group.Summary
-		for _, g := range r.Groups {
-			list = append(list, group.Summary{ID: g.Group, ProtocolType: g.ProtocolType, State: g.GroupState, GroupType: g.GroupType})
-		}
-		return group.Deleted{Code: group.Code(r.ErrorCode)}, list, nil
 	}
-	return nil, nil, fmt.Errorf("an answer to %s that does not fit: %+v", q.verb, r)
+	return nil, fmt.Errorf("an answer to %s that does not fit: %+v", q.verb, r)
+}
+
+// wireList reads the answer to "list".
+func wireList(r *kmsg.ListGroupsResponse) (group.Code, []group.Summary) {
+	var list []group.Summary
+	for _, g := range r.Groups {
+		list = append(list, group.Summary{ID: g.Group, ProtocolType: g.ProtocolType, State: g.GroupState, GroupType: g.GroupType})
+	}
+	return group.Code(r.ErrorCode), list
 }
 
 func readJoined(q *call, r *kmsg.JoinGroupResponse) group.Joined {

@@ -3,6 +3,7 @@ package scenario
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -25,7 +26,7 @@ func readOptions(words []string, known ...string) (options, error) {
 	o := options{values: map[string]string{}}
 	for _, w := range words {
 		key, value, ok := cutOutside(w, '=')
-		if !ok || !contains(known, key) {
+		if !ok || !slices.Contains(known, key) {
 			o.args = append(o.args, w)
 			continue
 		}
@@ -35,15 +36,6 @@ func readOptions(words []string, known ...string) (options, error) {
 		o.values[key] = value
 	}
 	return o, nil
-}
-
-func contains(list []string, s string) bool {
-	for _, e := range list {
-		if e == s {
-			return true
-		}
-	}
-	return false
 }
 
 // text returns the option's unquoted value, or the default.
