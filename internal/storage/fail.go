@@ -1,6 +1,8 @@
 package storage
 
 import (
+	"context"
+	"fmt"
 	"time"
 
 	"rota/internal/record"
@@ -98,6 +100,8 @@ func (l *Log) truncateLocked(n int, freed *pins) {
 const (
 	reopenPause    = 50 * time.Millisecond
 	reopenPauseMax = 5 * time.Second
+	// openAttempts is how often a store that is being opened tries.
+	openAttempts = 3
 )
 
 // reopen brings the store back into service in a new journal, under a new
@@ -129,12 +133,21 @@ func (s *Store) reopen() {
 func (s *Store) tryReopen() (epoch int32, err error) {
 	s.mu.Lock()
 	number := s.nextFlush
-	s.counter++
-	epoch = s.counter
 	s.mu.Unlock()
 	if err := s.m.Reopen(number); err != nil {
 		return 0, err
 	}
+	return s.flushEpoch()
+}
+
+// flushEpoch takes a number from the leader epoch counter in a flush of its
+// own, while no other is under way.
+func (s *Store) flushEpoch() (epoch int32, err error) {
+	s.mu.Lock()
+	s.counter++
+	epoch = s.counter
+	number := s.nextFlush
+	s.mu.Unlock()
 	landed := make(chan error, 1)
 	f := Flush{Number: number, Frames: []Frame{{Kind: FrameEpoch, Epoch: epoch}}}
 	s.m.Flush(f, func() {}, func(err error) { landed <- err })
@@ -145,6 +158,24 @@ func (s *Store) tryReopen() (epoch int32, err error) {
 	s.mu.Lock()
 	s.nextFlush = number + 1
 	s.mu.Unlock()
+	return epoch, nil
+}
+
+// firstEpoch takes the epoch of a store that is being opened. Nothing else
+// runs yet. A disk that fails once is tried again.
+func (s *Store) firstEpoch(ctx context.Context) (epoch int32, err error) {
+	epoch, err = s.flushEpoch()
+	for range openAttempts {
+		if err == nil || ctx.Err() != nil {
+			break
+		}
+		s.c.Log.Error("journal cannot be written to", "err", err, "pause", reopenPause)
+		time.Sleep(reopenPause)
+		epoch, err = s.tryReopen()
+	}
+	if err != nil {
+		return 0, fmt.Errorf("begin journal: %w", err)
+	}
 	return epoch, nil
 }
 

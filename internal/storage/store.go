@@ -72,7 +72,9 @@ const (
 )
 
 // Open recovers what the medium holds and starts the store. The leader epoch
-// counter has been raised, durably, when it returns.
+// counter has been raised, durably, when it returns. After an error the medium
+// is the caller's to close. Errors: those of the medium, among them a
+// *CorruptError if the journal is damaged.
 func Open(ctx context.Context, m Medium, c Config) (*Store, error) {
 	s := &Store{
 		m: m, c: c.withDefaults(), began: time.Now(),
@@ -85,7 +87,12 @@ func Open(ctx context.Context, m Medium, c Config) (*Store, error) {
 	if err := s.recover(func(r Recovery) (Report, error) { return m.Recover(ctx, r) }); err != nil {
 		return nil, err
 	}
+	epoch, err := s.firstEpoch(ctx)
+	if err != nil {
+		return nil, err
+	}
 	s.checkSpace(0)
+	s.resume(epoch)
 	s.loops.Add(2)
 	go s.flushLoop()
 	go s.completeLoop()
@@ -93,11 +100,6 @@ func Open(ctx context.Context, m Medium, c Config) (*Store, error) {
 	if f, ok := m.(interface{ Failed() <-chan error }); ok {
 		go s.watchMedium(f.Failed())
 	}
-	epoch, err := s.NextEpoch()
-	if err != nil {
-		return nil, err
-	}
-	s.resume(epoch)
 	return s, nil
 }
 

@@ -22,8 +22,10 @@ func (l *Log) Writer(epoch int32) *Writer {
 type Writer struct{ l *Log }
 
 // Append gives the batch its offset and returns that at once. done is called
-// exactly once, in log order, when the batch is durable or has failed, unless
-// Append itself returns an error: then nothing was appended. Errors:
+// exactly once, in log order, when the batch is durable or has failed, from
+// another goroutine and perhaps before Append returns, unless Append itself
+// returns an error: then nothing was appended. done may not block and may not
+// call into the store. Errors:
 // ErrTooLarge and ErrFull (refused, the log is as it was), ErrFenced, ErrClosed,
 // a *CorruptError, or one of package record.
 func (w *Writer) Append(batch []byte, done func(error)) (base int64, err error) {

@@ -32,6 +32,19 @@ type account struct {
 // NewLedger returns an empty one.
 func NewLedger() *Ledger { return &Ledger{parts: make(map[storage.Partition]*account)} }
 
+// clone is a Ledger that goes its own way.
+func (g *Ledger) clone() *Ledger {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	c := NewLedger()
+	for p, a := range g.parts {
+		copied := *a
+		copied.sent, copied.acked = maps.Clone(a.sent), maps.Clone(a.acked)
+		c.parts[p] = &copied
+	}
+	return c
+}
+
 func (g *Ledger) account(p storage.Partition) *account {
 	a, ok := g.parts[p]
 	if !ok {

@@ -90,7 +90,12 @@ func (w *work) open() {
 	if err != nil {
 		w.Fatalf("open medium: %v", err)
 	}
-	if w.s, err = storage.Open(context.Background(), m, w.conf); err != nil {
+	for range 10 { // failures that come by themselves
+		if w.s, err = storage.Open(context.Background(), m, w.conf); err == nil {
+			break
+		}
+	}
+	if err != nil {
 		w.Fatalf("open store: %v", err)
 	}
 	w.life = &life{}
@@ -326,6 +331,18 @@ type sent struct {
 	values   []string
 	inFlight bool
 	acked    bool
+}
+
+// clone is a client that goes its own way, with another ledger.
+func (c *client) clone(ledger *Ledger) *client {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := &client{p: c.p, id: c.id, ledger: ledger, next: c.next}
+	for _, b := range c.queue {
+		copied := *b
+		n.queue = append(n.queue, &copied)
+	}
+	return n
 }
 
 // use begins a new life with another log.
