@@ -41,8 +41,8 @@ docs: build
 	$(GO) test ./internal/broker -run ConfigDoc -update
 	$(GO) test ./internal/api -run ProtocolDoc -update
 
-interop:
-	@echo "interop: the Java, Python, C and JavaScript clients are not set up yet; test/ runs franz-go and sarama"
+interop: build
+	cd test/interop && INTEROP=1 INTEROP_PAGE=1 ROTA_BIN=$(CURDIR)/bin/rota $(GO) test -count=1 -timeout 14m
 sim:
 	@echo "sim: the simulator is not built yet"
 
