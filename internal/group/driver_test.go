@@ -238,10 +238,10 @@ func (d *driver) syncAll(ids []string, joins []Ticket) []string {
 	}
 	for _, id := range ids {
 		if id != leader {
-			d.step(Sync{Version: 5, MemberID: id, Generation: d.g.generation, ProtocolType: ptr("consumer"), ProtocolName: ptr("range")})
+			d.step(Sync{Version: 5, MemberID: id, Generation: d.g.generation, ProtocolType: new("consumer"), ProtocolName: new("range")})
 		}
 	}
-	a := d.ask(Sync{Version: 5, MemberID: leader, Generation: d.g.generation, ProtocolType: ptr("consumer"), ProtocolName: ptr("range"), Assignments: plan}).(Synced)
+	a := d.ask(Sync{Version: 5, MemberID: leader, Generation: d.g.generation, ProtocolType: new("consumer"), ProtocolName: new("range"), Assignments: plan}).(Synced)
 	if a.Code != codeNone || string(a.Assignment) != "for "+leader {
 		d.tb.Fatalf("sync of the leader: %+v", a)
 	}
@@ -249,8 +249,6 @@ func (d *driver) syncAll(ids []string, joins []Ticket) []string {
 	ids[0], ids[at] = ids[at], ids[0]
 	return ids
 }
-
-func ptr[T any](v T) *T { return &v }
 
 func (d *driver) beat(id string) Code {
 	d.tb.Helper()

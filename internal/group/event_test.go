@@ -100,7 +100,7 @@ func TestJoinDeadlineNamesTheMissing(t *testing.T) {
 	d := newDriver(t, nil)
 	ids := d.form(3)
 	static := d.joinOf("")
-	static.InstanceID = ptr("i")
+	static.InstanceID = new("i")
 	d.step(static) // rebalance; everyone else joins, and the plan comes
 	s := static.NewMemberID
 	var joins []Ticket

@@ -143,8 +143,8 @@ func TestLoadOfOddRecords(t *testing.T) {
 	}
 	d := newDriver(t, nil)
 	d.log = []Entry{groupEntry(0, 1, &schema.GroupValue{
-		ProtocolType: "connect", Generation: -3, Leader: ptr("nobody"),
-		Members: []schema.MemberValue{member("a", nil), member("a", nil), member("b", ptr("i")), member("c", ptr("i"))},
+		ProtocolType: "connect", Generation: -3, Leader: new("nobody"),
+		Members: []schema.MemberValue{member("a", nil), member("a", nil), member("b", new("i")), member("c", new("i"))},
 	})}
 	d.g = d.replayed()
 	d.settle(d.g.Loaded(d.now, 1, 1))

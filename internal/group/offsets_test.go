@@ -130,9 +130,9 @@ func TestFullGroupHearsItsMembersAgain(t *testing.T) {
 	d.syncAll(ids, []Ticket{again, other})
 
 	d.cfg.MaxSize = 1
-	one, two := d.step(d.joinOf(ids[0])), Ticket(0)
+	one := d.step(d.joinOf(ids[0]))
 	one2 := d.step(d.joinOf(ids[0]))
-	two = d.step(d.joinOf(ids[1]))
+	two := d.step(d.joinOf(ids[1]))
 	if a := d.answers[two].(Joined); a.Code != codeGroupMaxSizeReached || a.MemberID != "" {
 		t.Errorf("the one too many: %+v", a)
 	}

@@ -159,7 +159,8 @@ func (x *chaos) anyJoin(fresh bool) Join {
 	j.RebalanceTimeout = []time.Duration{60, 60, 300, 5, 0}[x.choose(5)] * time.Second
 	j.Protocols = [][]Protocol{
 		protocols("range"), protocols("range"), protocols("range", "sticky"), protocols("sticky", "range"),
-		{{Name: "range", Metadata: []byte("?")}, {Name: "range", Metadata: []byte("!")}}, protocols("other"), nil,
+		{{Name: "range", Metadata: []byte("?")}, {Name: "range", Metadata: []byte("!")}},
+		protocols("other"), nil,
 	}[x.choose(7)]
 	if x.choose(10) == 0 {
 		j.ProtocolType = []string{"connect", ""}[x.choose(2)]
@@ -177,7 +178,7 @@ func (x *chaos) anySync() Sync {
 		s.MemberID = x.g.leader.id
 	}
 	if x.choose(8) == 0 {
-		s.Version, s.ProtocolType, s.ProtocolName = 5, ptr("consumer"), []*string{nil, ptr("sticky")}[x.choose(2)]
+		s.Version, s.ProtocolType, s.ProtocolName = 5, new("consumer"), []*string{nil, new("sticky")}[x.choose(2)]
 	}
 	for _, m := range x.g.order {
 		if x.choose(8) > 0 {
@@ -318,7 +319,7 @@ func TestSameCallsSameEffects(t *testing.T) {
 			fmt.Fprintf(&said, "%+v %x %v %s", x.events, x.log, x.said, spell(x.answers))
 			return said.String()
 		}
-		if play() != play() {
+		if first, second := play(), play(); first != second {
 			t.Fatalf("seed %d: two runs differ", seed)
 		}
 	}
