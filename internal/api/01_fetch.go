@@ -42,8 +42,8 @@ func fetch(s *Server, c *Call) {
 		return
 	}
 	reply := &fetchReply{s: s, f: f, listener: c.Listener}
-	c.Answer.OnEnd(f.Expire)
 	f.Wait(c.Answer.Run, func() { c.Answer.Reply(reply) })
+	c.Answer.OnEnd(f.Expire)
 }
 
 // fetchRequest turns a request of any version into the broker's.

@@ -50,12 +50,14 @@ type Answerer interface {
 	Drop(reason error)
 
 	// Run calls f soon, on a goroutine of the connection. It never blocks: it
-	// is how a callback that must not be held up hands its work over.
+	// is how a callback that must not be held up hands its work over. The call
+	// must not have been answered.
 	Run(f func())
 	// OnEnd has f called, at most once, if the connection ends or the broker
 	// stops while the call is unanswered: a call that waits for something that
 	// may never come must then be answered, the reply be read or not. f may be
-	// called before OnEnd returns. It must not block.
+	// called before OnEnd returns, and may find the call answered. It must not
+	// block. Only the handler may call OnEnd.
 	OnEnd(f func())
 }
 

@@ -3,7 +3,6 @@ package broker
 import (
 	"errors"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -68,9 +67,9 @@ type Fetch struct {
 	run   func(func())
 	ready func()
 
-	poked atomic.Bool // a look at the logs is under way
 	mu    sync.Mutex
 	over  bool // the wait is over
+	poked bool // a look at the logs is under way
 	stops []func()
 	timer *time.Timer
 }
@@ -172,14 +171,23 @@ func (f *Fetch) keep(stop func()) {
 
 // poke is called by a log when it has changed. It must not look at the log
 // itself; one goroutine does, however many logs have something to say.
+//
+// The lock is held across run, which only starts a goroutine. Without it the
+// wait could end, and the call that run belongs to be answered and used again,
+// between the check and the call.
 func (f *Fetch) poke() {
-	if f.poked.CompareAndSwap(false, true) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.over && !f.poked {
+		f.poked = true
 		f.run(f.look)
 	}
 }
 
 func (f *Fetch) look() {
-	f.poked.Store(false) // before the look: what comes later pokes again
+	f.mu.Lock()
+	f.poked = false // before the look: what comes later pokes again
+	f.mu.Unlock()
 	if f.satisfied() {
 		f.Expire()
 	}

@@ -32,6 +32,7 @@ const (
 // may come back on another one.
 type fetchSessions struct {
 	slots int
+	most  int // partitions of all sessions together
 	now   func() time.Time
 
 	mu         sync.Mutex
@@ -43,7 +44,7 @@ type fetchSessions struct {
 
 func newFetchSessions(slots int, now func() time.Time, seed uint64) *fetchSessions {
 	return &fetchSessions{
-		slots: slots, now: now,
+		slots: slots, most: maxSessionPartitions, now: now,
 		random: rand.New(rand.NewPCG(seed, seed>>32)), //nolint:gosec // ids are names, not secrets
 		byID:   map[int32]*fetchSession{}, byUse: list.New(),
 	}
@@ -148,7 +149,7 @@ func (c *fetchSessions) add(byID bool, asked []FetchPartition) *fetchSession {
 // makeRoomLocked makes room for one more session, if necessary at the cost of
 // the one that has not been used for longest.
 func (c *fetchSessions) makeRoomLocked(size int) bool {
-	for len(c.byID) >= c.slots || c.partitions+size > maxSessionPartitions {
+	for len(c.byID) >= c.slots || c.partitions+size > c.most {
 		oldest := c.byUse.Front()
 		if oldest == nil {
 			return false
@@ -186,7 +187,7 @@ func (c *fetchSessions) resize(s *fetchSession, size int) {
 	}
 	c.partitions += size - s.size
 	s.size = size
-	if c.partitions > maxSessionPartitions {
+	if c.partitions > c.most {
 		c.removeLocked(s)
 	}
 }
