@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"rota/test/install"
 )
 
 const pageHead = `# Compatibility
@@ -56,7 +58,7 @@ func (r *report) write() error {
 	if notes.Len() > 0 {
 		out.WriteString("\n## What failed or did not run, and why\n\n" + notes.String())
 	}
-	return os.WriteFile(filepath.Join(root(), "docs", "COMPATIBILITY.md"), []byte(out.String()), 0o644)
+	return os.WriteFile(filepath.Join(install.Root(), "docs", "COMPATIBILITY.md"), []byte(out.String()), 0o644)
 }
 
 // row writes one client, and a note for each check that did not pass.
@@ -76,5 +78,5 @@ func row(out, notes *strings.Builder, all []outcome) {
 // machine.
 func plain(note string) string {
 	note, _, _ = strings.Cut(note, "\n")
-	return strings.ReplaceAll(note, root()+string(filepath.Separator), "")
+	return strings.ReplaceAll(note, install.Root()+string(filepath.Separator), "")
 }
