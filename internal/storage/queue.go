@@ -30,9 +30,13 @@ func (q *queue[T]) pop(n int) {
 	q.head += n
 	if q.head == len(q.items) {
 		q.items, q.head = q.items[:0], 0
-		if cap(q.items) > 1024 {
-			q.items = nil
-		}
+	}
+}
+
+// shrink gives back the memory of an empty queue.
+func (q *queue[T]) shrink() {
+	if q.len() == 0 {
+		q.items, q.head = nil, 0
 	}
 }
 

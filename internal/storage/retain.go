@@ -20,7 +20,7 @@ func (s *Store) retainAll() error {
 	var plans []*retention
 	var moves []Move
 	for _, l := range logs {
-		l.expireProducers(now, s.c.ProducerExpiry)
+		l.forgetIdle(now, s.c.ProducerExpiry)
 		if r := l.planRetention(now); r != nil {
 			plans = append(plans, r)
 			moves = append(moves, r.move)
@@ -100,9 +100,13 @@ func (r *retention) commit(c *completions) {
 	l.epochs = epochsSince(l.epochs, l.start)
 }
 
-func (l *Log) expireProducers(now time.Time, expiry time.Duration) {
+// forgetIdle drops producers that have not been seen for expiry, and memory
+// that the log does not use now.
+func (l *Log) forgetIdle(now time.Time, expiry time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.entries.shrink()
+	l.waiters.shrink()
 	l.producers.expire(now.UnixMilli(), expiry.Milliseconds())
 	if len(l.settledProducers) > 0 {
 		// The settle loop and a failed flush may be reading the old one.

@@ -1,0 +1,95 @@
+package storage
+
+import "testing"
+
+func TestTailRecyclesChunks(t *testing.T) {
+	grown := 0
+	tail := newTail(8*chunkSize, func() { grown++ })
+	var held []*chunk
+	for range 10 {
+		c, pos := tail.alloc(chunkSize)
+		if pos != 0 || len(c.buf) != chunkSize {
+			t.Fatalf("room at %d of %d", pos, len(c.buf))
+		}
+		held = append(held, c)
+	}
+	pressed := tail.pressure()
+	if pressed == nil {
+		t.Fatal("no pressure")
+	}
+	if grown != 6 {
+		t.Errorf("told %d times that it is more than half full", grown)
+	}
+	for i, c := range held {
+		c.release()
+		if i == 0 && tail.pressure() == nil {
+			t.Error("pressure ends too early")
+		}
+	}
+	select {
+	case <-pressed:
+	default:
+		t.Error("pressure remains")
+	}
+	if used := tail.used.Load(); used != chunkSize { // the one that is being filled
+		t.Errorf("%d bytes in use", used)
+	}
+	if n := len(tail.free); n != 8 {
+		t.Errorf("%d free chunks", n)
+	}
+	first := tail.free[len(tail.free)-1]
+	if c, _ := tail.alloc(100); c != first {
+		t.Error("memory is not used again")
+	}
+	tail.trim()
+	tail.trim()
+	if n := len(tail.free); n != 0 {
+		t.Errorf("%d idle chunks are kept", n)
+	}
+}
+
+func TestLargeBatchHasItsOwnChunk(t *testing.T) {
+	tail := newTail(8*chunkSize, func() {})
+	small, _ := tail.alloc(100)
+	large, pos := tail.alloc(3 * chunkSize)
+	if pos != 0 || len(large.buf) != 3*chunkSize {
+		t.Errorf("room at %d of %d", pos, len(large.buf))
+	}
+	next, _ := tail.alloc(100)
+	large.release()
+	small.release()
+	next.release()
+	if n := len(tail.free); n != 1 {
+		t.Errorf("%d free chunks: the large one must go", n)
+	}
+}
+
+func TestReleasingTwicePanics(t *testing.T) {
+	tail := newTail(8*chunkSize, func() {})
+	c, _ := tail.alloc(chunkSize)
+	tail.alloc(chunkSize)
+	defer func() {
+		if recover() == nil {
+			t.Error("no panic")
+		}
+	}()
+	c.release()
+	c.release()
+}
+
+func TestPinsMergeReferences(t *testing.T) {
+	tail := newTail(8*chunkSize, func() {})
+	var p pins
+	for range 5 {
+		c, _ := tail.alloc(100)
+		p.add(c)
+	}
+	if len(p) != 1 || p[0].count != 5 {
+		t.Errorf("pins %+v", p)
+	}
+	c := p[0].chunk
+	p.release()
+	if n := c.refs.Load(); n != 1 {
+		t.Errorf("%d references are left", n)
+	}
+}
