@@ -1,0 +1,73 @@
+package kafka
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"rota/internal/scenario"
+	"rota/test/install"
+	"rota/test/rig"
+)
+
+// TestScenariosOnBoth plays the scenario files on Apache Kafka and on Rota and
+// wants every difference explained by the file.
+func TestScenariosOnBoth(t *testing.T) {
+	needsInterop(t)
+	files, err := scenarios()
+	if err != nil {
+		t.Fatal(err)
+	}
+	full := os.Getenv("INTEROP") == "full"
+	if !full {
+		kept := files[:0]
+		for _, f := range files {
+			if _, long := f.Header("real-time"); !long {
+				kept = append(kept, f)
+			}
+		}
+		files = kept
+	}
+	var all []comparison
+	settings, groups := bySettings(files)
+	for i, group := range groups {
+		if !playable(group) {
+			for _, f := range group {
+				all = append(all, comparison{file: f, unplayable: scenario.Unplayable(f, scenario.Options{})})
+			}
+			continue
+		}
+		theirs := Start(t, settings[i]...)
+		ours := rig.Start(t, settings[i]...)
+		all = append(all, compare(t.Context(), group, ours.Addr, theirs.Addr)...)
+	}
+	page, unexplained := differences(all)
+	for _, u := range unexplained {
+		t.Error(u)
+	}
+	played := 0
+	for _, c := range all {
+		if c.unplayable == "" {
+			played++
+		}
+	}
+	fmt.Printf("interop: scenarios on Apache Kafka %s and Rota: %d files play on both, %d differences are not explained\n", Version, played, len(unexplained))
+	if played < 60 {
+		t.Errorf("only %d files play on both brokers", played)
+	}
+	if os.Getenv("INTEROP_PAGE") != "" {
+		if err := os.WriteFile(filepath.Join(install.Root(), "docs", "DIFFERENCES.md"), []byte(page), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func playable(files []*scenario.File) bool {
+	for _, f := range files {
+		if scenario.Unplayable(f, scenario.Options{}) == "" {
+			return true
+		}
+	}
+	return false
+}
