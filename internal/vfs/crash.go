@@ -124,7 +124,7 @@ func survive(n *node, seed uint64, path string) *node {
 	for _, c := range n.moves {
 		if luck.keeps() {
 			// A file never has two names, whatever was lost before.
-			maps.DeleteFunc(names, func(_ string, n *node) bool { return n == c.node })
+			maps.DeleteFunc(names, func(_ string, n *node) bool { return n == c.node || c.other != nil && n == c.other })
 			c.apply(names)
 		}
 	}

@@ -105,6 +105,17 @@ func TestCrashLosesNames(t *testing.T) {
 			t.Fatalf("seed %d: half a rename: %s", seed, got)
 		}
 	}
+	durable(t, m, "x", "x")
+	durable(t, m, "y", "y")
+	check(t, m.Exchange("x", "y"))
+	both := map[string]bool{}
+	for seed := range uint64(50) {
+		c := m.CrashClone(seed)
+		both[contents(t, c, "x")+contents(t, c, "y")] = true
+	}
+	if len(both) != 2 || !both["xy"] || !both["yx"] {
+		t.Errorf("after an exchange: %v", both)
+	}
 	check(t, m.Remove("old"))
 	if got := outcomes(t, m, "old"); got["(none)"] == 0 || len(got) < 2 {
 		t.Errorf("a file whose removal is not synced: %v", got)

@@ -52,10 +52,13 @@ type node struct {
 	track    *track // nil if not tracked
 }
 
-// move is a change of a folder: a name that goes, one that comes, or both.
+// move is a change of a folder: a name that goes, one that comes, or both; or
+// two names that swap.
 type move struct {
 	gone, name string
 	node       *node
+	swapped    string // the other name, for other
+	other      *node
 }
 
 func newDirNode() *node {
@@ -107,12 +110,7 @@ func (m *Mem) folderLocked(name string) (*node, string, error) {
 
 // changeLocked makes a change of a folder.
 func (m *Mem) changeLocked(dir *node, c move) {
-	if c.gone != "" {
-		delete(dir.names, c.gone)
-	}
-	if c.node != nil {
-		dir.names[c.name] = c.node
-	}
+	c.apply(dir.names)
 	if m.tracked {
 		dir.moves = append(dir.moves, c)
 	}
@@ -232,6 +230,29 @@ func (m *Mem) Rename(from, to string) error {
 		m.unlinkLocked(old)
 	}
 	m.changeLocked(dir, move{gone: base, name: target, node: n})
+	return nil
+}
+
+// Exchange implements FS.
+func (m *Mem) Exchange(a, b string) error {
+	if err := m.faults.call(RenameCall, a, 0); err != nil {
+		return pathError("exchange", a, err)
+	}
+	if filepath.Dir(filepath.Clean(a)) != filepath.Dir(filepath.Clean(b)) {
+		return pathError("exchange", a, errOtherFolder)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	dir, first, err := m.folderLocked(a)
+	if err != nil {
+		return pathError("exchange", a, err)
+	}
+	second := filepath.Base(filepath.Clean(b))
+	x, y := dir.names[first], dir.names[second]
+	if x == nil || y == nil {
+		return pathError("exchange", a, fs.ErrNotExist)
+	}
+	m.changeLocked(dir, move{name: first, node: y, swapped: second, other: x})
 	return nil
 }
 

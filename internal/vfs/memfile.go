@@ -208,6 +208,9 @@ func (c move) apply(names map[string]*node) {
 	if c.node != nil {
 		names[c.name] = c.node
 	}
+	if c.other != nil {
+		names[c.swapped] = c.other
+	}
 }
 
 // SyncAll is one call for the faults. It syncs what it was asked to and

@@ -57,6 +57,16 @@ func (osFS) Rename(from, to string) error {
 	return os.Rename(from, to)
 }
 
+func (osFS) Exchange(a, b string) error {
+	if filepath.Dir(a) != filepath.Dir(b) {
+		return &os.LinkError{Op: "exchange", Old: a, New: b, Err: errOtherFolder}
+	}
+	if err := exchange(a, b); err != nil {
+		return &os.LinkError{Op: "exchange", Old: a, New: b, Err: err}
+	}
+	return nil
+}
+
 var errOtherFolder = errors.New("not the same folder")
 
 func (osFS) Remove(name string) error { return os.Remove(name) }

@@ -113,6 +113,44 @@ func syncAll(dir *os.File, names []string) error {
 	}
 }
 
+// syscallRenameat2 is the number of the system call, as above.
+var syscallRenameat2 = map[string]uintptr{
+	"386": 353, "amd64": 316, "arm": 382, "arm64": 276, "loong64": 276,
+	"ppc64": 357, "ppc64le": 357, "riscv64": 276, "s390x": 347,
+}[runtime.GOARCH]
+
+// exchange is renameat2 with RENAME_EXCHANGE. Not every file system has it.
+func exchange(a, b string) error {
+	const (
+		workingFolder  = -100 // AT_FDCWD
+		renameExchange = 2
+	)
+	if syscallRenameat2 == 0 {
+		return errors.ErrUnsupported
+	}
+	from, err := syscall.BytePtrFromString(a)
+	if err != nil {
+		return err
+	}
+	to, err := syscall.BytePtrFromString(b)
+	if err != nil {
+		return err
+	}
+	at := workingFolder
+	for {
+		_, _, errno := syscall.Syscall6(syscallRenameat2, uintptr(at), uintptr(unsafe.Pointer(from)), uintptr(at), uintptr(unsafe.Pointer(to)), renameExchange, 0)
+		switch errno {
+		case 0:
+			return nil
+		case syscall.EINTR:
+		case syscall.EINVAL, syscall.ENOSYS, syscall.EOPNOTSUPP:
+			return errors.ErrUnsupported
+		default:
+			return errno
+		}
+	}
+}
+
 func freeSpace(dir string) (int64, error) {
 	var s syscall.Statfs_t
 	for {

@@ -3,6 +3,7 @@
 package vfs
 
 import (
+	"errors"
 	"math"
 	"os"
 )
@@ -23,5 +24,7 @@ func (f *osFile) WriteVec(bufs [][]byte, off int64) error {
 }
 
 func syncAll(_ *os.File, names []string) error { return syncEach(names) }
+
+func exchange(string, string) error { return errors.ErrUnsupported }
 
 func freeSpace(string) (int64, error) { return math.MaxInt64, nil }

@@ -50,6 +50,10 @@ type FS interface {
 	// Rename gives a file another name in the same folder, in place of the
 	// file that has that name, if any.
 	Rename(from, to string) error
+	// Exchange swaps the names of two files in the same folder: at every
+	// moment, and after a crash, each name has one of them. It fails with
+	// errors.ErrUnsupported where the system cannot do that.
+	Exchange(a, b string) error
 	// Remove deletes a file or an empty folder. Open files stay readable.
 	Remove(name string) error
 	// List returns the names in a folder, sorted.

@@ -73,6 +73,16 @@ func TestNames(t *testing.T) {
 			t.Errorf("the replaced file, still open, reads %q, %v", b, err)
 		}
 		two.Close()
+		mustCreate(t, fsys, at("a/three"), "3").Close()
+		check(t, fsys.Exchange(at("a/two"), at("a/three")))
+		if got := contents(t, fsys, at("a/two")) + contents(t, fsys, at("a/three")); got != "31" {
+			t.Errorf("after the exchange the files hold %q", got)
+		}
+		if err := fsys.Exchange(at("a/two"), at("a/four")); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("exchange with what is not there: %v", err)
+		}
+		check(t, fsys.Exchange(at("a/three"), at("a/two")))
+		check(t, fsys.Remove(at("a/three")))
 		if err := fsys.Rename(at("a/two"), at("a/b/two")); err == nil {
 			t.Error("a rename to another folder works")
 		}

@@ -28,7 +28,9 @@ const (
 	indexExt    = ".index"
 	tmpExt      = ".tmp"
 	spareStart  = "spare-"
-	prepareName = "prepare" + tmpExt
+	// manifestSpareExt follows a manifest's name.
+	manifestSpareExt = ".spare"
+	prepareName      = "prepare" + tmpExt
 )
 
 // FolderVersion is the version of the data folder that this build makes.

@@ -217,7 +217,7 @@ func TestOrphansAreDeletedAtStart(t *testing.T) {
 	}
 	for _, rel := range []string{
 		segmentPath(orphan, "x"), indexPath(orphan, "x"), segmentPath(s.Partition, "x"), indexPath(s.Partition, "x"),
-		manifestPath(s.Partition) + tmpExt, filepath.Join(journalName, prepareName),
+		manifestPath(orphan) + manifestSpareExt, filepath.Join(journalName, prepareName),
 	} {
 		write(t, c, rel, "rubbish")
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"rota/internal/storage"
@@ -124,9 +125,11 @@ func (m *Medium) recoverManifests(ctx context.Context, into storage.Recovery, re
 			return err
 		}
 		rel := filepath.Join(manifestName, name)
-		if strings.HasSuffix(name, tmpExt) {
-			if err := removeIfThere(m.c.FS, filepath.Join(m.c.Dir, rel)); err != nil {
-				return err
+		if of, spare := strings.CutSuffix(name, manifestSpareExt); spare {
+			if _, used := slices.BinarySearch(names, of); !used {
+				if err := removeIfThere(m.c.FS, filepath.Join(m.c.Dir, rel)); err != nil {
+					return err
+				}
 			}
 			continue
 		}
@@ -148,6 +151,12 @@ func (m *Medium) recoverManifests(ctx context.Context, into storage.Recovery, re
 		listed[p] = manifest.Segments
 		report.LastFlush = max(report.LastFlush, manifest.Flush)
 		if err := into.Manifest(manifest); err != nil {
+			return err
+		}
+	}
+	if len(names) > 0 {
+		// The last process may have ended between giving names and syncing them.
+		if err := m.settler.syncManifests(); err != nil {
 			return err
 		}
 	}

@@ -23,9 +23,10 @@ const (
 type settler struct {
 	manifests vfs.Dir
 	folders   map[storage.Partition]bool // that exist under segments
-	// removed says that a manifest has been deleted and not durably so.
-	removed bool
-	buf     []byte
+	// unsynced says that a name in manifests may have changed without being
+	// durable.
+	unsynced bool
+	buf      []byte
 }
 
 func (st *settler) open(c Config) (err error) {
@@ -45,7 +46,7 @@ func (st *settler) syncManifests() error {
 	if err := st.manifests.Sync(); err != nil {
 		return err
 	}
-	st.removed = false
+	st.unsynced = false
 	return nil
 }
 
@@ -83,12 +84,10 @@ func (m *Medium) Settle(moves []storage.Move) error {
 		err = errors.Join(err, f.Close())
 	}
 	if err != nil {
-		m.discard(moves)
 		return err
 	}
 	for i := range moves {
-		path := filepath.Join(m.c.Dir, manifestPath(moves[i].Manifest.Partition))
-		if err := m.c.FS.Rename(path+tmpExt, path); err != nil {
+		if err := m.install(moves[i].Manifest.Partition); err != nil {
 			return err
 		}
 	}
@@ -106,6 +105,13 @@ func (m *Medium) Settle(moves []storage.Move) error {
 
 // prepare writes segment bytes and new manifests.
 func (m *Medium) prepare(r *round, moves []storage.Move) error {
+	// A spare may be written over only when it is not, on the disk, still the
+	// manifest.
+	if m.settler.unsynced {
+		if err := m.settler.syncManifests(); err != nil {
+			return err
+		}
+	}
 	files := 0
 	for i := range moves {
 		files += 1 + len(moves[i].Writes)
@@ -130,7 +136,7 @@ func (m *Medium) prepare(r *round, moves []storage.Move) error {
 		if err != nil {
 			return err
 		}
-		r.names = append(r.names, filepath.Join(m.c.Dir, manifestPath(p)+tmpExt))
+		r.names = append(r.names, filepath.Join(m.c.Dir, manifestPath(p)+manifestSpareExt))
 		if r.few {
 			r.opened = append(r.opened, f)
 		} else if err := f.Close(); err != nil {
@@ -232,27 +238,45 @@ func (m *Medium) appendBatches(sg *segment, w *storage.SegmentWrite) error {
 	return nil
 }
 
-// writeManifest writes a manifest under its temporary name.
+// writeManifest writes a manifest into the partition's spare file.
 func (m *Medium) writeManifest(manifest *storage.Manifest) (vfs.File, error) {
-	f, err := m.c.FS.Create(filepath.Join(m.c.Dir, manifestPath(manifest.Partition)+tmpExt))
+	path := filepath.Join(m.c.Dir, manifestPath(manifest.Partition)+manifestSpareExt)
+	f, err := m.c.FS.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		f, err = m.c.FS.Create(path)
+	}
 	if err != nil {
 		return nil, err
 	}
 	m.settler.buf = appendManifest(m.settler.buf[:0], manifest, m.c.Durability)
-	if _, err := f.WriteAt(m.settler.buf, 0); err != nil {
+	if err := overwrite(f, m.settler.buf); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil
 }
 
-// discard deletes the new manifests of a round that failed.
-func (m *Medium) discard(moves []storage.Move) {
-	for i := range moves {
-		path := filepath.Join(m.c.Dir, manifestPath(moves[i].Manifest.Partition)+tmpExt)
-		if err := removeIfThere(m.c.FS, path); err != nil {
-			m.c.Log.Warn("unused manifest stays", "file", path, "err", err)
-		}
+// overwrite makes b all that a file holds.
+func overwrite(f vfs.File, b []byte) error {
+	if _, err := f.WriteAt(b, 0); err != nil {
+		return err
 	}
+	size, err := f.Size()
+	if err != nil || size == int64(len(b)) {
+		return err
+	}
+	return f.Truncate(int64(len(b)))
+}
+
+// install makes a partition's spare its manifest. The old manifest becomes the
+// spare: making and deleting a file each time would cost several times as much.
+func (m *Medium) install(p storage.Partition) error {
+	path := filepath.Join(m.c.Dir, manifestPath(p))
+	m.settler.unsynced = true
+	err := m.c.FS.Exchange(path, path+manifestSpareExt)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errors.ErrUnsupported) {
+		err = m.c.FS.Rename(path+manifestSpareExt, path)
+	}
+	return err
 }
 
 // dropSegment deletes a segment. What cannot be deleted is deleted at the next
@@ -272,14 +296,17 @@ func (m *Medium) Remove(p storage.Partition) error {
 	path := filepath.Join(m.c.Dir, manifestPath(p))
 	switch err := m.c.FS.Remove(path); {
 	case err == nil:
-		m.settler.removed = true
+		m.settler.unsynced = true
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
-	if m.settler.removed {
+	if m.settler.unsynced {
 		if err := m.settler.syncManifests(); err != nil {
 			return err
 		}
+	}
+	if err := removeIfThere(m.c.FS, path+manifestSpareExt); err != nil {
+		return err
 	}
 	m.segments.forgetPartition(p)
 	dir := filepath.Join(m.c.Dir, segmentFolder(p))

@@ -57,7 +57,7 @@ func memSubject(fsys *vfs.Mem, d disk.Durability) *storagetest.Subject {
 		},
 		FailSettle: func() {
 			f.set(func(c vfs.Call) bool {
-				return c.Kind == vfs.WriteCall && strings.HasSuffix(c.Name, ".manifest.tmp")
+				return c.Kind == vfs.WriteCall && strings.HasSuffix(c.Name, ".manifest.spare")
 			})
 		},
 		SetFree: fsys.SetFree,
