@@ -32,7 +32,66 @@ func clients() []*client {
 			prepare: func() ([]string, []string, error) { return java(v) },
 		})
 	}
+	for _, c := range []*client{
+		{name: "confluent-kafka (Python)", prepare: func() ([]string, []string, error) { return python("confluent.py") }},
+		{name: "kafka-python", prepare: func() ([]string, []string, error) { return python("kafkapython.py") }},
+		{
+			name: "aiokafka", prepare: func() ([]string, []string, error) { return python("aio.py") },
+			noCooperative: "aiokafka has no cooperative assignor",
+		},
+		{name: "python3-confluent-kafka (Debian)", prepare: func() ([]string, []string, error) { return debianPython("confluent.py") }},
+		{
+			name: "python3-kafka (Debian)", prepare: func() ([]string, []string, error) { return debianPython("kafkapython.py") },
+			noStatic: "kafka-python 2.0 has no static membership", noCooperative: "kafka-python 2.0 has no cooperative assignor",
+		},
+	} {
+		all = append(all, c)
+	}
 	return all
+}
+
+// python installs the Python clients in an environment of their own.
+func python(program string) (argv, env []string, err error) {
+	install.Lock.Lock()
+	defer install.Lock.Unlock()
+	source, home := filepath.Join(install.Root(), "test", "python"), install.Cache("python")
+	interpreter, done := filepath.Join(home, "bin", "python"), filepath.Join(home, "complete")
+	if requirements := filepath.Join(source, "requirements.txt"); install.Stale(done, requirements) {
+		err := install.Run("", "python3", "-m", "venv", home)
+		if err != nil { // Debian's Python has no venv of its own
+			if err = install.Debian("python3-venv", "python3-dev"); err == nil {
+				err = install.Run("", "python3", "-m", "venv", home)
+			}
+		}
+		if err == nil {
+			err = install.Run("", interpreter, "-m", "pip", "install", "-q", "-r", requirements)
+		}
+		if err == nil {
+			err = os.WriteFile(done, nil, 0o644)
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+	}
+	return []string{interpreter, filepath.Join(source, program)}, []string{"PYTHONDONTWRITEBYTECODE=1"}, nil
+}
+
+// debianPython installs the clients that Debian has, which are old.
+func debianPython(program string) (argv, env []string, err error) {
+	install.Lock.Lock()
+	defer install.Lock.Unlock()
+	packages := []string{"python3-kafka", "python3-confluent-kafka", "python3-lz4", "python3-snappy", "python3-zstandard"}
+	for _, p := range packages {
+		if _, err := os.Stat(filepath.Join("/usr/share/doc", p)); err == nil {
+			continue
+		}
+		if err := install.Debian(packages...); err != nil {
+			return nil, nil, err
+		}
+		break
+	}
+	argv = []string{"/usr/bin/python3", filepath.Join(install.Root(), "test", "python", program)}
+	return argv, []string{"PYTHONDONTWRITEBYTECODE=1"}, nil
 }
 
 // jvm starts quickly and stays small: many run at the same time.
