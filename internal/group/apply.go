@@ -2,6 +2,7 @@ package group
 
 import (
 	"fmt"
+	"maps"
 
 	"rota/internal/schema"
 )
@@ -155,3 +156,13 @@ func (l *logged) holdsOffsets() bool { return len(l.committed) > 0 || len(l.open
 
 // holdsAny reports whether there is anything to remember.
 func (l *logged) holdsAny() bool { return l.group != nil || l.holdsOffsets() }
+
+// copyTo writes a copy that shares nothing that either of them changes.
+func (l *logged) copyTo(c *logged) {
+	*c = *l
+	c.committed, c.unstable = maps.Clone(l.committed), maps.Clone(l.unstable)
+	c.open = maps.Clone(l.open)
+	for producer, offsets := range l.open {
+		c.open[producer] = maps.Clone(offsets)
+	}
+}
