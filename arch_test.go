@@ -28,6 +28,7 @@ var layers = [][]string{
 	{"rota"},
 	{"rota/rotatest", "rota/member"},
 	{"rota/internal/scenario", "rota/internal/sim", "rota/internal/api/apitest"},
+	{"rota/internal/explore"},
 	{"rota/cmd/rota"},
 }
 
