@@ -1,8 +1,6 @@
 package broker
 
 import (
-	"errors"
-
 	"github.com/twmb/franz-go/pkg/kerr"
 
 	"rota/internal/catalog"
@@ -66,11 +64,4 @@ func checkAttributes(p *Produce) error {
 		return errOldZstd
 	}
 	return nil
-}
-
-// IsPartitionLost says whether an append failed because this broker stopped
-// being the leader that it was: the append was not made, and a producer that
-// asks again will find the new leader epoch.
-func IsPartitionLost(err error) bool {
-	return errors.Is(err, storage.ErrFlushFailed) || errors.Is(err, storage.ErrFenced) || errors.Is(err, storage.ErrClosed)
 }
