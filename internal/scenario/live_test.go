@@ -19,17 +19,31 @@ var (
 	scale      = flag.Float64("scale", 1, "times are multiplied by this; the broker's settings must be as well")
 )
 
-// TestPlayOverTCP plays the first conversation of the tour over real sockets
-// and in real time, five times as fast as it is written.
+// TestPlayOverTCP plays conversations over real sockets and in real time: such
+// as wait for nothing but the initial delay.
 func TestPlayOverTCP(t *testing.T) {
-	const fast = 0.2
-	file := parseFile(t, "../group/testdata/classic/silent_leader.scenario")
-	broker, err := rota.Start(t.Context(), rota.Config{Properties: file.Settings(fast)})
+	settings := (&scenario.File{}).Settings(1)
+	settings["group.initial.rebalance.delay.ms"] = "1000"
+	broker, err := rota.Start(t.Context(), rota.Config{Properties: settings})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer broker.Close()
-	playLive(t, broker.Addr(), file, scenario.Options{Scale: fast, Early: 100 * time.Millisecond, Slack: 30 * time.Second})
+	t.Cleanup(func() {
+		if err := broker.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	for _, name := range []string{
+		"classic/newcomer_before_the_plan", "classic/leader_rejoins", "classic/static_leader_restarts",
+		"classic/leave_several", "offsets/commit_checks", "offsets/describe_states", "offsets/delete_a_group",
+		"reports/b12", "reports/b23",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			file := parseFile(t, "../group/testdata/"+name+".scenario")
+			playLive(t, broker.Addr(), file, scenario.Options{Prefix: t.Name(), Slack: 30 * time.Second})
+		})
+	}
 }
 
 // TestPlayAgainst plays the files against a broker that is already running,

@@ -16,6 +16,8 @@ type segment struct {
 	// changed state at this moment.
 	states  map[string]string
 	changed []string
+	// seen is, over TCP, when the last reply came.
+	seen time.Time
 }
 
 // happened reports whether a reader of the file must hear of the segment.

@@ -205,7 +205,8 @@ func (p *player) watchStop(ctx context.Context, s *stop) (segment, error) {
 			seg.changed = append(seg.changed, stateGroup(l, p.compiler.currentName()))
 		}
 	}
-	p.anchor(s.at, time.Now())
+	// The clock goes by when it happened, not by when we had looked at it.
+	p.anchor(s.at, seg.seen)
 	return seg, err
 }
 
@@ -241,6 +242,9 @@ func (p *player) watch(ctx context.Context, s *stop, earliest, deadline time.Tim
 		}
 	}
 	for _, pr := range pairs {
+		if pr.answer.at.After(seg.seen) {
+			seg.seen = pr.answer.at
+		}
 		l, err := p.replyLine(pr.answer)
 		if err != nil {
 			return seg, err
@@ -259,6 +263,9 @@ func (p *player) watch(ctx context.Context, s *stop, earliest, deadline time.Tim
 			}
 			seg.states[name] = words
 		}
+	}
+	if seg.seen.IsZero() {
+		seg.seen = time.Now()
 	}
 	return seg, nil
 }
