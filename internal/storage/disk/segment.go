@@ -87,7 +87,7 @@ func (m *Medium) NewToken(_ storage.Partition, base int64) string {
 // openSegment opens a segment's file and reads its header.
 func openSegment(c Config, p storage.Partition, token string) (vfs.File, segmentHead, error) {
 	file := segmentPath(p, token)
-	f, err := c.FS.Open(filepath.Join(c.Dir, file))
+	f, err := vfs.OpenDirect(c.FS, filepath.Join(c.Dir, file))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, segmentHead{}, &storage.CorruptError{File: file, Reason: "it is missing"}
 	}
@@ -194,7 +194,7 @@ func (sc *segmentCache) create(p storage.Partition, token string, head segmentHe
 	sg := sc.enter(segmentKey{p, token})
 	sg.once.Do(func() {
 		sg.head = head
-		if sg.f, sg.err = sc.c.FS.Create(filepath.Join(sc.c.Dir, segmentPath(p, token))); sg.err != nil {
+		if sg.f, sg.err = vfs.CreateDirect(sc.c.FS, filepath.Join(sc.c.Dir, segmentPath(p, token))); sg.err != nil {
 			return
 		}
 		b := head.encode(segmentMagic, segmentVersion, 0)

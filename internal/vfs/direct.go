@@ -1,0 +1,28 @@
+package vfs
+
+// OpenDirect opens an existing file whose bytes go past the system's page
+// cache, where the system can do that; otherwise it is fsys.Open. It is for
+// files that are written once, in bulk, and read in bulk by few: their pages
+// would displace others and cost more than the bytes are worth.
+//
+// Blocks are written whole: behind the last byte written, the file may have
+// zeros up to the end of a block. Its Size counts them.
+func OpenDirect(fsys FS, name string) (File, error) {
+	if d, ok := fsys.(directFS); ok {
+		return d.openDirect(name, false)
+	}
+	return fsys.Open(name)
+}
+
+// CreateDirect is OpenDirect for a new file, or one that is emptied.
+func CreateDirect(fsys FS, name string) (File, error) {
+	if d, ok := fsys.(directFS); ok {
+		return d.openDirect(name, true)
+	}
+	return fsys.Create(name)
+}
+
+// directFS is a file system that knows a way past the page cache.
+type directFS interface {
+	openDirect(name string, create bool) (File, error)
+}

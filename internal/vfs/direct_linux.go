@@ -1,0 +1,149 @@
+package vfs
+
+import (
+	"errors"
+	"io"
+	"os"
+	"sync"
+	"syscall"
+	"unsafe"
+)
+
+const (
+	// directBlock is what offsets, sizes and addresses of direct calls are
+	// multiples of: no device asks for more.
+	directBlock = 4096
+	// directStep bounds one call.
+	directStep = 1 << 20
+)
+
+// directBuffers holds aligned memory: a step and the blocks at its ends.
+var directBuffers = sync.Pool{New: func() any {
+	b := make([]byte, directStep+3*directBlock)
+	skip := -int(uintptr(unsafe.Pointer(unsafe.SliceData(b)))) & (directBlock - 1)
+	b = b[skip : skip+directStep+2*directBlock]
+	return &b
+}}
+
+// directFile is a file opened with O_DIRECT. It rounds to whole blocks what it
+// is asked for, through a buffer.
+type directFile struct {
+	osFile
+	// last is the content of the block that the last write ended in, at
+	// position lastAt; -1: not known. Only the one who writes uses it.
+	last   [directBlock]byte
+	lastAt int64
+}
+
+func (osFS) openDirect(name string, create bool) (File, error) {
+	flags := os.O_RDWR
+	if create {
+		flags |= os.O_CREATE | os.O_TRUNC
+	}
+	f, err := os.OpenFile(name, flags|syscall.O_DIRECT, fileMode)
+	switch {
+	case err == nil:
+		return &directFile{osFile: osFile{File: f}, lastAt: -1}, nil
+	case create && errors.Is(err, syscall.EINVAL):
+		return osFS{}.Create(name)
+	case errors.Is(err, syscall.EINVAL), errors.Is(err, os.ErrPermission), errors.Is(err, syscall.EROFS):
+		return osFS{}.Open(name)
+	}
+	return nil, err
+}
+
+// ReadAt reads whole blocks around what is asked for.
+func (f *directFile) ReadAt(p []byte, off int64) (int, error) {
+	buf, _ := directBuffers.Get().(*[]byte)
+	defer directBuffers.Put(buf)
+	done := 0
+	for done < len(p) {
+		at := off + int64(done)
+		skip := int(at & (directBlock - 1))
+		want := min(len(p)-done, directStep)
+		blocks := (*buf)[:(skip+want+directBlock-1)&^(directBlock-1)]
+		n, err := f.File.ReadAt(blocks, at-int64(skip))
+		got := copy(p[done:done+want], blocks[min(skip, n):n])
+		done += got
+		if err != nil && (got < want || !errors.Is(err, io.EOF)) {
+			return done, err
+		}
+	}
+	return done, nil
+}
+
+// WriteAt writes whole blocks around p. What was in the first and the last of
+// them is kept.
+func (f *directFile) WriteAt(p []byte, off int64) (int, error) {
+	buf, _ := directBuffers.Get().(*[]byte)
+	defer directBuffers.Put(buf)
+	done := 0
+	for done < len(p) {
+		at := off + int64(done)
+		skip := int(at & (directBlock - 1))
+		n := min(len(p)-done, directStep)
+		blocks := (*buf)[:(skip+n+directBlock-1)&^(directBlock-1)]
+		if err := f.fill(blocks, at-int64(skip), skip, skip+n); err != nil {
+			return done, err
+		}
+		copy(blocks[skip:], p[done:done+n])
+		if _, err := f.File.WriteAt(blocks, at-int64(skip)); err != nil {
+			f.lastAt = -1
+			return done, err
+		}
+		copy(f.last[:], blocks[len(blocks)-directBlock:])
+		f.lastAt = at - int64(skip) + int64(len(blocks)-directBlock)
+		done += n
+	}
+	return done, nil
+}
+
+// fill puts into blocks, which are for position at, what the file has there
+// before from and behind to.
+func (f *directFile) fill(blocks []byte, at int64, from, to int) error {
+	if from > 0 {
+		if err := f.readBlock(blocks[:directBlock], at); err != nil {
+			return err
+		}
+	}
+	tail := len(blocks) - directBlock
+	if to == len(blocks) || tail == 0 && from > 0 {
+		return nil
+	}
+	return f.readBlock(blocks[tail:], at+int64(tail))
+}
+
+// readBlock reads one block; behind the end of the file there are zeros.
+func (f *directFile) readBlock(b []byte, at int64) error {
+	if at == f.lastAt {
+		copy(b, f.last[:])
+		return nil
+	}
+	n, err := f.File.ReadAt(b, at)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	clear(b[n:])
+	return nil
+}
+
+// WriteVec is WriteAt piece by piece.
+func (f *directFile) WriteVec(bufs [][]byte, off int64) error {
+	for _, b := range bufs {
+		n, err := f.WriteAt(b, off)
+		if err != nil {
+			return err
+		}
+		off += int64(n)
+	}
+	return nil
+}
+
+// Truncate sets the size.
+func (f *directFile) Truncate(size int64) error {
+	f.lastAt = -1
+	return f.File.Truncate(size)
+}
+
+// Allocate gains nothing here: the bytes are written once.
+func (*directFile) Allocate(int64) error { return nil }

@@ -1,0 +1,85 @@
+package vfs
+
+import (
+	"bytes"
+	"io"
+	"math/rand/v2"
+	"path/filepath"
+	"testing"
+)
+
+// A direct file holds what was written, wherever it begins and ends, like any
+// other file, but for zeros at its end.
+func TestDirectFileHoldsWhatWasWritten(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	name := filepath.Join(t.TempDir(), "f")
+	f, err := CreateDirect(OS(), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []byte
+	for range 200 {
+		at := rng.IntN(len(want) + 1)
+		if rng.IntN(3) > 0 {
+			at = len(want) // mostly at the end, as segments are
+		}
+		b := make([]byte, 1+rng.IntN([]int{100, 9000, 3 << 20}[rng.IntN(3)]))
+		for i := range b {
+			b[i] = byte(rng.Uint32())
+		}
+		if n, err := f.WriteAt(b, int64(at)); err != nil || n != len(b) {
+			t.Fatalf("write of %d at %d: %d, %v", len(b), at, n, err)
+		}
+		want = append(want[:at], append(b, want[min(len(want), at+len(b)):]...)...)
+		if rng.IntN(20) == 0 {
+			if err := f.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if f, err = OpenDirect(OS(), name); err != nil {
+				t.Fatal(err)
+			}
+		}
+		from := rng.IntN(len(want))
+		got := make([]byte, 1+rng.IntN(len(want)-from))
+		if n, err := f.ReadAt(got, int64(from)); err != nil || n != len(got) {
+			t.Fatalf("read of %d at %d: %d, %v", len(got), from, n, err)
+		}
+		if !bytes.Equal(got, want[from:from+len(got)]) {
+			t.Fatalf("read of %d at %d: other bytes than were written", len(got), from)
+		}
+	}
+	if err := f.Sync(); err != nil {
+		t.Fatal(err)
+	}
+	all, err := ReadFile(OS(), name, 1<<40)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(all) < len(want) || !bytes.Equal(all[:len(want)], want) {
+		t.Error("another reader sees other bytes")
+	}
+	if rest := bytes.Trim(all[len(want):], "\x00"); len(rest) > 0 {
+		t.Errorf("%d bytes that nobody wrote", len(rest))
+	}
+	if n, err := f.ReadAt(make([]byte, 10), int64(len(all))); n != 0 || err != io.EOF {
+		t.Errorf("read behind the end: %d, %v", n, err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A file system in memory has no page cache to go past.
+func TestDirectFallsBack(t *testing.T) {
+	m := NewMem()
+	f, err := CreateDirect(m, "/f")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteAt([]byte("abc"), 0); err != nil {
+		t.Fatal(err)
+	}
+	if size, err := f.Size(); size != 3 || err != nil {
+		t.Errorf("size is %d, %v", size, err)
+	}
+}
