@@ -206,3 +206,71 @@ func TestDropAndRemoveDeleteFiles(t *testing.T) {
 		closeMedium(t, m)
 	})
 }
+
+// TestSpareIsNotTheManifestOnTheDisk: a round fails somewhere, and the machine
+// stops somewhere in the next one, with and without a new process in between.
+// If a spare that is still the manifest on the disk were written over, the
+// manifest would be found damaged.
+func TestSpareIsNotTheManifestOnTheDisk(t *testing.T) {
+	for _, restart := range []bool{false, true} {
+		for fail := int64(1); ; fail++ {
+			failed, ended := true, false
+			for stop := int64(0); failed && !ended; stop++ {
+				failed, ended = failThenStop(t, restart, fail, stop)
+			}
+			if !failed {
+				break // a round has fewer calls
+			}
+		}
+	}
+}
+
+func failThenStop(t *testing.T, restart bool, fail, stop int64) (failed, ended bool) {
+	t.Helper()
+	fsys := vfs.NewCrashMem()
+	c := testConfig(fsys)
+	m, _ := recoverFrom(t, c)
+	s := newShelf(partition(1, 0))
+	for range 2 { // so that there is a spare
+		s.Producers = bytes.Repeat([]byte{byte(s.End)}, 2000) // several sectors
+		settle(t, m, s.move(m, false, s.run(3, 700, rising)...))
+	}
+	s.Producers = bytes.Repeat([]byte{byte(s.End)}, 2000)
+	move := s.move(m, false, s.run(3, 700, rising)...)
+	begin := fsys.Calls()
+	fsys.OnCall(func(c vfs.Call) error {
+		if c.N == begin+fail {
+			return vfs.ErrFault
+		}
+		return nil
+	})
+	if m.Settle([]storage.Move{move}) == nil {
+		closeMedium(t, m)
+		return false, false
+	}
+	fsys.OnCall(nil)
+	if restart {
+		closeMedium(t, m)
+		var h *held
+		m, h = recoverFrom(t, c)
+		if h.manifests[s.Partition].End == 9 { // it is the new one
+			move = s.move(m, false, s.run(3, 700, rising)...)
+		}
+	}
+	fsys.CrashAfter(fsys.Calls() + stop)
+	ended = m.Settle([]storage.Move{move}) == nil
+	for seed := range uint64(8) {
+		n, h := recoverFrom(t, testConfig(fsys.CrashClone(seed)))
+		manifest := h.manifests[s.Partition]
+		if manifest == nil || manifest.End < 6 || ended && manifest.End != move.Manifest.End {
+			t.Fatalf("call %d failed, the next round stopped after %d, restart %t, seed %d: manifest %+v, damage %v",
+				fail, stop, restart, seed, manifest, h.report.Corrupt)
+		}
+		if got, err := readAll(n, manifest, 1<<20); err != nil || !bytes.HasPrefix(s.all, got) {
+			t.Fatalf("call %d failed, the next round stopped after %d, restart %t, seed %d: %v", fail, stop, restart, seed, err)
+		}
+		closeMedium(t, n)
+	}
+	_ = m.Close() // the machine has stopped
+	return true, ended
+}
