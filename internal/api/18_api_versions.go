@@ -31,7 +31,7 @@ func apiVersions(s *Server, c *Call) {
 		c.Answer.Reply(resp)
 		return
 	}
-	if refused := checkApiVersions(s, c); refused != nil {
+	if refused := checkWho(s, c); refused != nil {
 		resp.ErrorCode = refused.Code
 	} else {
 		resp.ApiKeys = s.versions()
@@ -57,7 +57,7 @@ func advertised(a *API) kmsg.ApiVersionsResponseApiKey {
 	return k
 }
 
-func checkApiVersions(s *Server, c *Call) *kerr.Error {
+func checkWho(s *Server, c *Call) *kerr.Error {
 	req := requestOf[*kmsg.ApiVersionsRequest](c)
 	if c.Version >= 3 && !(isSoftwareName(req.ClientSoftwareName) && isSoftwareName(req.ClientSoftwareVersion)) {
 		return kerr.InvalidRequest

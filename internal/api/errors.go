@@ -58,8 +58,7 @@ func kafkaError(err error) (kafka *kerr.Error, known bool) {
 			return f.kafka, true
 		}
 	}
-	var damaged *storage.CorruptError
-	if errors.As(err, &damaged) {
+	if _, damaged := errors.AsType[*storage.CorruptError](err); damaged {
 		return kerr.KafkaStorageError, true
 	}
 	return kerr.UnknownServerError, false
@@ -81,12 +80,10 @@ func (s *Server) errorCode(err error) int16 {
 // sentence is what a response with room for a message says about err, nil if
 // the code says it all.
 func sentence(err error) *string {
-	var r *broker.RefusalError
-	if errors.As(err, &r) {
+	if r, ok := errors.AsType[*broker.RefusalError](err); ok {
 		return &r.Message
 	}
-	var kafka *kerr.Error
-	if err == nil || errors.As(err, &kafka) {
+	if _, kafka := errors.AsType[*kerr.Error](err); kafka || err == nil {
 		return nil
 	}
 	text := err.Error()

@@ -17,8 +17,7 @@ import (
 // version, wherever the records have to be moved to.
 func TestFetchWriterWritesWhatKmsgWrites(t *testing.T) {
 	code := func(err error) int16 {
-		var k *kerr.Error
-		if errors.As(err, &k) {
+		if k, ok := errors.AsType[*kerr.Error](err); ok {
 			return k.Code
 		}
 		return 0

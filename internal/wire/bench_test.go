@@ -42,7 +42,7 @@ func roundTrips(b *testing.B, addr string, conns int, frame []byte, size int) {
 				b.Error(err)
 				return
 			}
-			defer c.Close() //nolint:errcheck // it was only read
+			defer c.Close()
 			reply := make([]byte, size)
 			for n := i; n < b.N; n += conns {
 				if _, err := c.Write(frame); err != nil {

@@ -37,8 +37,7 @@ func (c *conn) read() error {
 		if err == nil {
 			continue
 		}
-		var misdeed *protocolError
-		if errors.As(err, &misdeed) {
+		if _, misdeed := errors.AsType[*protocolError](err); misdeed {
 			c.settle() // what was asked before in good order is answered
 		}
 		return err

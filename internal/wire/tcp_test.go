@@ -127,7 +127,7 @@ func pipeline(addr string, random *rand.Rand, leaves bool) error {
 	if err != nil {
 		return err
 	}
-	defer c.Close() //nolint:errcheck // the replies have been read, or will not be
+	defer c.Close()
 	const total = 300
 	go func() {
 		format := kmsg.NewRequestFormatter(kmsg.FormatterClientID("tcp"))
