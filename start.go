@@ -13,6 +13,7 @@ import (
 	"rota/internal/catalog"
 	"rota/internal/coordinator"
 	"rota/internal/group"
+	"rota/internal/hooks"
 	"rota/internal/storage"
 	"rota/internal/storage/disk"
 	"rota/internal/vfs"
@@ -71,7 +72,8 @@ func Start(ctx context.Context, c Config) (_ *Broker, err error) {
 	undo = append(undo, func() { listener.Close() })
 
 	b := &Broker{addr: listener.Addr().String()}
-	b.store, err = openStore(ctx, c, settings)
+	h := hooks.From(ctx)
+	b.store, err = openStore(ctx, c, settings, h)
 	if err != nil {
 		return nil, err
 	}
@@ -90,24 +92,30 @@ func Start(ctx context.Context, c Config) (_ *Broker, err error) {
 	}
 	b.events = startEventLog(c.Log)
 	undo = append(undo, b.events.close)
-	if b.coord, err = startCoordinator(c, b); err != nil {
+	if b.coord, err = startCoordinator(c, b, h); err != nil {
 		return nil, err
 	}
 	undo = append(undo, func() { b.coord.Close() })
 	b.broker.Coordinator = b.coord
 	b.broker.FinishDeletes()
 
-	b.serve(c, listener)
+	b.serve(c, listener, h)
 	b.announce(c, settings, time.Since(began))
+	if h.Started != nil {
+		h.Started(hooks.Rooms{Store: b.store, Broker: b.broker, Coordinator: b.coord})
+	}
 	return b, nil
 }
 
 // openStore opens the data folder, or one in memory.
-func openStore(ctx context.Context, c Config, s *broker.Settings) (*storage.Store, error) {
+func openStore(ctx context.Context, c Config, s *broker.Settings, h *hooks.Hooks) (*storage.Store, error) {
 	var fs vfs.FS = vfs.OS()
 	dir := c.DataDir
 	if dir == "" {
-		fs, dir = vfs.NewMem(), "/data"
+		fs, dir = h.FS, "/data"
+		if fs == nil {
+			fs = vfs.NewMem()
+		}
 	}
 	durability, err := disk.ParseDurability(s.String("durability"))
 	if err != nil {
@@ -145,7 +153,7 @@ func openCatalog(ctx context.Context, c Config, s *storage.Store) (*catalog.Cata
 }
 
 // startCoordinator starts to load the groups.
-func startCoordinator(c Config, b *Broker) (*coordinator.Coordinator, error) {
+func startCoordinator(c Config, b *Broker, h *hooks.Hooks) (*coordinator.Coordinator, error) {
 	settings := b.broker.Settings()
 	origin := time.Now()
 	wall := c.Now
@@ -156,17 +164,18 @@ func startCoordinator(c Config, b *Broker) (*coordinator.Coordinator, error) {
 		NextEpoch:      b.store.NextEpoch,
 		Now:            func() group.Now { return group.Now{Mono: time.Since(origin), Wall: wall().UnixMilli()} },
 		ExpireInterval: settings.Millis("offsets.retention.check.interval.ms"),
-		Events:         b.events.take,
+		Events:         h.TellEvents(b.events.take),
 		CrashDir:       c.DataDir,
 		Log:            c.Log,
 	})
 }
 
 // serve accepts connections.
-func (b *Broker) serve(c Config, l net.Listener) {
+func (b *Broker) serve(c Config, l net.Listener, h *hooks.Hooks) {
 	settings := b.broker.Settings()
 	b.server = wire.Start(wire.Config{
 		API:             &api.Server{Broker: b.broker, Coordinator: b.coord, Log: c.Log},
+		Table:           h.APIs(),
 		Pressed:         b.store.Pressed,
 		MaxRequestBytes: int(settings.Int("socket.request.max.bytes")),
 		IdleTimeout:     settings.Millis("connections.max.idle.ms"),

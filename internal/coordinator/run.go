@@ -65,6 +65,8 @@ type runner struct {
 	gone    chan struct{}   // closed when the runner has shut and is at rest
 	drained []chan struct{} // to be closed when the shard has drained
 	first   bool            // the first load has ended
+	ahead   time.Duration   // how far Advance has moved the clock
+	trip    *trip           // nil unless it moves
 }
 
 // state is what a runner does with requests.
@@ -199,6 +201,7 @@ func (r *runner) turn() {
 	r.inputs, r.queue = r.queue, r.inputs[:0]
 	r.mu.Unlock()
 	r.at, r.again = 0, false
+	r.travel()
 	r.begin()
 	for r.at < len(r.inputs) { // once, and once more after each panic
 		r.guard((*runner).takeInputs)
@@ -209,6 +212,7 @@ func (r *runner) turn() {
 		r.inputs = nil
 	}
 	r.end()
+	r.arrive()
 }
 
 // land deals with one batch that has become durable.
@@ -222,6 +226,7 @@ func (r *runner) land(c *completion) {
 
 func (r *runner) begin() {
 	r.now = r.c.config.Now()
+	r.now.Mono += r.ahead
 	if r.shard != nil {
 		r.shard.Begin(r.now, r.writer.Writable() != nil)
 	}
