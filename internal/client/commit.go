@@ -84,7 +84,7 @@ func (m *Machine) sendCommit(op *commitOp) {
 	case m.closed:
 		m.endCommit(op, ErrClosed)
 		return
-	case len(m.topics) == 0: // partitions of its own choosing
+	case !m.wants(): // partitions of its own choosing
 		c.MemberID, c.InstanceID, c.Generation = "", nil, -1
 	case m.state == Preparing, m.state == Completing:
 		m.endCommit(op, ErrRebalanceInProgress)

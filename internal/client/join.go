@@ -87,15 +87,11 @@ func (m *Machine) startRound() {
 	m.joined = slices.Clone(m.topics)
 	j := Join{
 		MemberID: m.gen.MemberID, InstanceID: m.c.InstanceID,
-		SessionTimeout: m.c.SessionTimeout, RebalanceTimeout: m.c.PollInterval,
-		ProtocolType: consumerType, Reason: m.reason,
-	}
-	metadata := m.subscription()
-	for _, a := range m.c.Assignors {
-		j.Protocols = append(j.Protocols, Protocol{Name: a.Name(), Metadata: metadata})
+		SessionTimeout: m.c.SessionTimeout, RebalanceTimeout: m.c.RebalanceTimeout,
+		ProtocolType: m.protocolType(), Protocols: m.protocols(), Reason: m.reason,
 	}
 	const grace = 5e9 // a client gives up later than the coordinator does
-	m.send(j, max(m.c.RequestTimeout, m.c.PollInterval+grace), 0)
+	m.send(j, max(m.c.RequestTimeout, m.c.RebalanceTimeout+grace), 0)
 }
 
 // subscription is what the member tells the leader.
@@ -154,7 +150,7 @@ func (m *Machine) join(a Joined) {
 		m.failRound(nil, false) // a commit's answer has taken the generation away meanwhile
 		return
 	}
-	if a.ProtocolType != nil && *a.ProtocolType != consumerType {
+	if a.ProtocolType != nil && *a.ProtocolType != m.protocolType() {
 		m.failRound(&CodeError{"JoinGroup", codeInconsistentGroupProtocol}, false)
 		return
 	}
@@ -163,7 +159,7 @@ func (m *Machine) join(a Joined) {
 	m.startBeating()
 	s := Sync{
 		MemberID: m.gen.MemberID, InstanceID: m.c.InstanceID, Generation: m.gen.ID,
-		ProtocolType: consumerType, Protocol: m.gen.Protocol,
+		ProtocolType: m.protocolType(), Protocol: m.gen.Protocol,
 	}
 	if a.Leader == a.MemberID {
 		var err error
@@ -178,6 +174,9 @@ func (m *Machine) join(a Joined) {
 // lead works out the assignment. A leader that comes back to a stable group
 // (KIP-814) only watches the topics again.
 func (m *Machine) lead(a Joined) ([]Assignment, error) {
+	if m.c.Dialect != nil {
+		return m.c.Dialect.Lead(a.Protocol, a.Members, a.SkipAssignment)
+	}
 	i := slices.IndexFunc(m.c.Assignors, func(x assignor.Assignor) bool { return x.Name() == a.Protocol })
 	if i < 0 {
 		return nil, &CodeError{"JoinGroup", codeInconsistentGroupProtocol}
@@ -263,7 +262,7 @@ func (m *Machine) sync(unchanged bool, a Synced) {
 	switch {
 	case !unchanged || m.state != Completing:
 		m.failRound(nil, false) // a heartbeat's answer has taken the generation away meanwhile
-	case a.ProtocolType != nil && *a.ProtocolType != consumerType, a.Protocol != nil && *a.Protocol != m.gen.Protocol:
+	case a.ProtocolType != nil && *a.ProtocolType != m.protocolType(), a.Protocol != nil && *a.Protocol != m.gen.Protocol:
 		m.failRound(&CodeError{"SyncGroup", codeInconsistentGroupProtocol}, false)
 	default:
 		m.state, m.round = Stable, synced

@@ -106,11 +106,14 @@ func (m *Machine) goOnLeaving() {
 // goAway gives up the place, or keeps it for a successor.
 func (m *Machine) goAway(leave bool) {
 	if leave {
-		m.sendLeave("consumer is closed or unsubscribed")
+		m.sendLeave(m.c.LeaveReason)
 	}
 	m.note(NoticeLeft)
 	m.topics = nil
-	m.round, m.retryAt = noRound, m.now
+	if m.round == synced {
+		m.round = noRound
+	} // else its answer ends the round: there is never more than one on its way
+	m.retryAt = m.now
 	m.reset(false, "")
 }
 

@@ -18,8 +18,7 @@ type Config struct {
 	Assignors []assignor.Assignor
 	// SessionTimeout is session.timeout.ms, 45 s.
 	SessionTimeout time.Duration
-	// PollInterval is max.poll.interval.ms, 5 min. It is also the time that
-	// the others wait for this member in a rebalance.
+	// PollInterval is max.poll.interval.ms, 5 min.
 	PollInterval time.Duration
 	// HeartbeatInterval is heartbeat.interval.ms, 3 s.
 	HeartbeatInterval time.Duration
@@ -34,6 +33,17 @@ type Config struct {
 	AutoCommitInterval time.Duration
 	// Rack is client.rack, "" for none.
 	Rack string
+	// Dialect replaces Assignors and what consumers say to each other. The
+	// member then wants to be in the group without having subscribed.
+	Dialect Dialect
+	// RebalanceTimeout is the time that the others wait for this member in a
+	// rebalance. Default PollInterval.
+	RebalanceTimeout time.Duration
+	// EveryCall has a rebalance begin with a callback even if there is nothing
+	// to give up: Revoked, with no partitions.
+	EveryCall bool
+	// LeaveReason is told when the member closes (KIP-800).
+	LeaveReason string
 }
 
 func (c Config) withDefaults() Config {
@@ -48,6 +58,12 @@ func (c Config) withDefaults() Config {
 		if *d.at == 0 {
 			*d.at = d.value
 		}
+	}
+	if c.RebalanceTimeout == 0 {
+		c.RebalanceTimeout = c.PollInterval
+	}
+	if c.LeaveReason == "" {
+		c.LeaveReason = "consumer is closed or unsubscribed"
 	}
 	if len(c.Assignors) == 0 {
 		c.Assignors = []assignor.Assignor{assignor.Range{}, assignor.CooperativeSticky{}}
@@ -147,6 +163,9 @@ type Machine struct {
 func New(c Config, now time.Duration) *Machine {
 	m := &Machine{c: c.withDefaults(), now: now, gen: noGeneration, rejoinNeeded: true, prepareNeeded: true, lastPoll: now}
 	m.cooperative = !slices.ContainsFunc(m.c.Assignors, func(a assignor.Assignor) bool { return !a.Cooperative() })
+	if m.c.Dialect != nil {
+		m.cooperative = m.c.Dialect.Cooperative()
+	}
 	m.autoCommitAt = now + m.c.AutoCommitInterval
 	return m
 }
@@ -178,7 +197,7 @@ func (m *Machine) Poll(now time.Duration) {
 		m.thrown = nil
 		return
 	}
-	if len(m.topics) > 0 {
+	if m.wants() {
 		m.progress()
 	}
 }
@@ -206,7 +225,7 @@ func (m *Machine) Deadline() (time.Duration, bool) {
 	if !m.coordinator && !m.finding && m.findAt > m.now {
 		at = min(at, m.findAt)
 	}
-	if m.closing != nil {
+	if m.closing != nil && m.call == nil {
 		at = min(at, m.closing.by)
 	}
 	return at, at != never

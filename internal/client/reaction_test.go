@@ -323,3 +323,27 @@ func TestShortAssignmentIsThrown(t *testing.T) {
 		t.Errorf("thrown %v", r.throws)
 	}
 }
+
+// TestOneJoinAtATime: a member that unsubscribes while it joins, and subscribes
+// again, waits for the answer before it joins anew. With two on their way each
+// answer would undo the other's round for ever.
+func TestOneJoinAtATime(t *testing.T) {
+	r := newRig(t, Config{})
+	r.stable(t0)
+	r.beat(codeRebalanceInProgress)
+	r.poll()
+	_, id := take[Join](r)
+	r.m.Unsubscribe(r.now)
+	r.m.Subscribe(r.now, []string{"t"})
+	r.do()
+	r.poll()
+	if has[Join](r) {
+		t.Error("a second JoinGroup is on its way")
+	}
+	r.answer(id, Joined{Generation: 2, Protocol: "range", Leader: "other", MemberID: "m1"})
+	r.join(3)
+	r.sync(t0)
+	if !r.m.Settled() {
+		t.Errorf("state %s", r.m.State())
+	}
+}

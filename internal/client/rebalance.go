@@ -40,7 +40,7 @@ func (m *Machine) prepare() bool {
 	switch {
 	case m.gen.ID == -1 || m.gen.MemberID == "":
 		if len(m.owned) == 0 {
-			return true
+			return m.emptyCall()
 		}
 		m.startCall(Lost, m.owned, nil, afterPrepare)
 	case !m.cooperative:
@@ -48,18 +48,34 @@ func (m *Machine) prepare() bool {
 	default:
 		var gone, keep []Partition
 		for _, p := range m.owned {
-			if _, ok := slices.BinarySearch(m.topics, p.Topic); ok {
+			if m.subscribed(p) {
 				keep = append(keep, p)
 			} else {
 				gone = append(gone, p)
 			}
 		}
 		if len(gone) == 0 {
-			return true
+			return m.emptyCall()
 		}
 		m.startCall(Revoked, gone, keep, afterPrepare)
 	}
 	return false
+}
+
+// emptyCall begins a rebalance in which nothing is given up. It reports whether
+// the poll may go on at once.
+func (m *Machine) emptyCall() bool {
+	if m.c.EveryCall {
+		m.startCall(Revoked, nil, m.owned, afterPrepare)
+	}
+	return !m.c.EveryCall
+}
+
+// subscribed reports whether the member wants the partition, if it is to have
+// it.
+func (m *Machine) subscribed(p Partition) bool {
+	_, ok := slices.BinarySearch(m.topics, p.Topic)
+	return ok || m.c.Dialect != nil
 }
 
 // commitBeforeJoin commits what has been consumed, as long as the generation
@@ -88,13 +104,13 @@ func (m *Machine) complete() bool {
 		m.failRound(nil, false)
 		return true
 	}
-	assigned, err := parsePlan(m.plan)
+	assigned, err := m.share(m.plan)
 	if err != nil {
 		m.throw(err)
 		return false
 	}
 	for _, p := range assigned {
-		if _, ok := slices.BinarySearch(m.topics, p.Topic); !ok {
+		if !m.subscribed(p) {
 			m.requestRejoin("assignment does not match the subscription")
 			m.endRound()
 			return true
@@ -153,7 +169,7 @@ func (m *Machine) Done(now time.Duration, err error) {
 		m.callErr = err
 		m.own(c.keep)
 		m.requestRejoin("partitions were given up")
-		if assigned, parseErr := parsePlan(m.plan); parseErr == nil {
+		if assigned, parseErr := m.share(m.plan); parseErr == nil {
 			m.assign(assigned)
 			return
 		}
