@@ -42,14 +42,16 @@ func (s *Shard) passDeadline() (time.Duration, bool) {
 	return 0, false
 }
 
-// runPasses begins a pass of Expire if one is due, and goes on with the oldest
-// pass. A group that begins to exist meanwhile is not visited: it has nothing
+// runPasses begins a pass of Expire if one is due and none waits, and goes on
+// with the oldest pass. A group that begins to exist meanwhile is not visited: it has nothing
 // that the pass looks for. One that is dropped hands its place to the last
 // one, which is either visited already or then visited in its new place.
 func (s *Shard) runPasses() {
 	if len(s.order) > 0 && s.nextRun <= s.now.Mono {
 		s.nextRun = s.now.Mono + s.interval
-		s.passes = append(s.passes, &pass{req: group.Expire{}, left: len(s.order)})
+		if !s.expiring() {
+			s.passes = append(s.passes, &pass{req: group.Expire{}, left: len(s.order)})
+		}
 	}
 	if len(s.passes) == 0 || s.full {
 		return
@@ -66,6 +68,17 @@ func (s *Shard) runPasses() {
 			p.last = b.seq
 		}
 	}
+}
+
+// expiring reports whether a pass of Expire is under way, or waits: while the
+// log is full they would pile up.
+func (s *Shard) expiring() bool {
+	for _, p := range s.passes {
+		if !p.asked {
+			return true
+		}
+	}
+	return false
 }
 
 func (s *Shard) endPass(p *pass) {

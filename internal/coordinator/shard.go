@@ -213,6 +213,19 @@ func (s *Shard) Deadline() (time.Duration, bool) {
 // InFlight is the number of batches that are appended and not yet durable.
 func (s *Shard) InFlight() int { return s.flight.len() }
 
+// Load is how much a shard holds, for those who watch that it is bounded.
+type Load struct {
+	Groups   int // kept, whether or not they exist
+	Requests int // open, parked ones and passes that somebody asked for among them
+	Passes   int // over the groups, under way
+	InFlight int // batches
+}
+
+// Load returns how much the shard holds.
+func (s *Shard) Load() Load {
+	return Load{Groups: len(s.order), Requests: s.tickets.taken, Passes: len(s.passes), InFlight: s.flight.len()}
+}
+
 // Summaries describes every group, in no particular order.
 func (s *Shard) Summaries() []group.Summary {
 	list := make([]group.Summary, 0, len(s.order))
