@@ -12,6 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"rota/test/report"
 	"rota/test/rig"
 )
 
@@ -23,7 +24,7 @@ var settings = []string{"group.min.session.timeout.ms=1000", "group.initial.reba
 func (c *client) checks(t *testing.T) {
 	b := rig.Start(t, settings...)
 	run := func(name, lacking string, f func(*world)) {
-		check(t, c.name, c.version, name, func(t *T) {
+		report.Check(t, c.name, c.version, name, func(t *report.T) {
 			if lacking != "" {
 				t.Skip(lacking)
 			}
@@ -254,7 +255,7 @@ func refused(w *world) {
 	case <-w.ctx.Done():
 		w.fail("the client goes on", []*process{m})
 	}
-	if m.err == nil || !strings.Contains(m.failed, "UnsupportedVersion") {
+	if said := strings.ToLower(strings.ReplaceAll(m.failed, "_", "")); m.err == nil || !strings.Contains(said, "unsupportedversion") {
 		w.Errorf("ended with %v: %s", m.err, m.failed)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"rota/test/report"
 	"rota/test/rig"
 )
 
@@ -19,7 +20,7 @@ const limit = 2 * time.Minute
 // world is a client under test and the broker it is tested with. The Go client
 // beside it looks at what the client did.
 type world struct {
-	*T
+	*report.T
 	ctx     context.Context
 	client  *client
 	broker  *rig.Broker
@@ -29,7 +30,7 @@ type world struct {
 	running []*process
 }
 
-func newWorld(t *T, c *client, b *rig.Broker, name string) *world {
+func newWorld(t *report.T, c *client, b *rig.Broker, name string) *world {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	witness, err := kgo.NewClient(kgo.SeedBrokers(b.Addr), kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.RetryTimeout(30*time.Second))

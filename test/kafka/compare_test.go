@@ -1,13 +1,13 @@
 package kafka
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
 
 	"rota/internal/scenario"
 	"rota/test/install"
+	"rota/test/report"
 	"rota/test/rig"
 )
 
@@ -19,8 +19,7 @@ func TestScenariosOnBoth(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	full := os.Getenv("INTEROP") == "full"
-	if !full {
+	if !report.Full() {
 		kept := files[:0]
 		for _, f := range files {
 			if _, long := f.Header("real-time"); !long {
@@ -43,19 +42,20 @@ func TestScenariosOnBoth(t *testing.T) {
 		all = append(all, compare(t.Context(), group, ours.Addr, theirs.Addr)...)
 	}
 	page, unexplained := differences(all)
-	for _, u := range unexplained {
-		t.Error(u)
-	}
 	played := 0
 	for _, c := range all {
 		if c.unplayable == "" {
 			played++
 		}
 	}
-	fmt.Printf("interop: scenarios on Apache Kafka %s and Rota: %d files play on both, %d differences are not explained\n", Version, played, len(unexplained))
-	if played < 60 {
-		t.Errorf("only %d files play on both brokers", played)
-	}
+	report.Check(t, "Apache Kafka", Version, "scenarios side by side", func(t *report.T) {
+		for _, u := range unexplained {
+			t.Error(u)
+		}
+		if played < 60 {
+			t.Errorf("only %d files play on both brokers", played)
+		}
+	})
 	if os.Getenv("INTEROP_PAGE") != "" {
 		if err := os.WriteFile(filepath.Join(install.Root(), "docs", "DIFFERENCES.md"), []byte(page), 0o644); err != nil {
 			t.Fatal(err)

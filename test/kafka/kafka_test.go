@@ -2,16 +2,19 @@ package kafka
 
 import (
 	"context"
-	"os"
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"rota/test/report"
 )
+
+func TestMain(m *testing.M) { report.Main(m, "kafka") }
 
 func needsInterop(t *testing.T) {
 	t.Helper()
-	if os.Getenv("INTEROP") == "" {
+	if !report.Enabled() {
 		t.Skip("INTEROP is not set: make interop sets it")
 	}
 }
