@@ -40,6 +40,7 @@ bench: build
 docs: build
 	$(GO) test ./internal/broker -run ConfigDoc -update
 	$(GO) test ./internal/api -run ProtocolDoc -update
+	$(GO) test ./internal/explore -run "Coverage|Reports" -update
 
 # INTEROP=full also runs what takes longer than a quarter of an hour.
 INTEROP ?= 1
@@ -49,6 +50,15 @@ interop: build
 		(cd test/$$p && INTEROP=$(INTEROP) INTEROP_PAGE=1 ROTA_BIN=$(CURDIR)/bin/rota $(GO) test -count=1 -timeout 30m) || code=1; \
 	done; \
 	(cd test && $(GO) run ./report/page) || code=1; exit $$code
+# Every state of small worlds around a group; EXPLORE=30m sees more of them.
+EXPLORE ?= 5m
+explore:
+	$(GO) test ./internal/explore -run Worlds -v -timeout 0 -explore.time=$(EXPLORE)
+
+# What the tests notice when a copy of the coordinator is broken on purpose.
+mutate:
+	cd tools && $(GO) run ./mutate -out ../docs/MUTATIONS.md
+
 sim:
 	@echo "sim: the simulator is not built yet"
 

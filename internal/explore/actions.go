@@ -14,25 +14,25 @@ type kind uint8
 const (
 	// What clients do. A client whose request is open can only abandon it.
 
-	joinNew      kind = iota // join without an id
-	joinNewLost              // the same, and the answer is lost
-	restart                  // forget the id, and join without one
-	joinOwn                  // join with the id it has
-	joinLost                 // the same, and the answer is lost
-	joinOther                // join with other metadata than before
-	joinStale                // join with the id before the present one
-	syncOwn                  // sync, with a plan if it leads
-	syncAgain                // sync as leader with another plan
-	syncStale                // sync of the generation before
-	beatOwn                  // heartbeat
-	beatStale                // heartbeat with the id before the present one
-	leaveOwn                 // leave
-	leaveInstance            // leave by instance id
-	commitOwn                // commit as a member
-	commitStale              // commit of the generation before
-	commitNobody             // commit without a generation or id
-	fetch                    // read what is committed
-	abandon                  // reconnect: nobody waits for the open request
+	joinNew       kind = iota // join without an id
+	joinNewLost               // the same, and the answer is lost
+	restart                   // forget the id, and join without one
+	joinOwn                   // join with the id it has
+	joinLost                  // the same, and the answer is lost
+	joinOther                 // join with other metadata than before
+	joinStale                 // join with the id before the present one
+	syncOwn                   // sync, with a plan if it leads
+	syncAgain                 // sync as leader with another plan
+	syncStale                 // sync of the generation before
+	beatOwn                   // heartbeat
+	beatStale                 // heartbeat with the id before the present one
+	leaveOwn                  // leave
+	leaveInstance             // leave by instance id
+	commitOwn                 // commit as a member
+	commitStale               // commit of the generation before
+	commitNobody              // commit without a generation or id
+	fetch                     // read what is committed
+	abandon                   // reconnect: nobody waits for the open request
 	clientKinds
 
 	// What happens to everybody.

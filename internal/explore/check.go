@@ -340,4 +340,3 @@ func yes(holds bool) byte {
 	}
 	return 0
 }
-

@@ -24,7 +24,7 @@ type Limits struct {
 // Result is what a search has come to.
 type Result struct {
 	States, Steps int
-	Depth         int // to which every path was followed
+	Depth         int  // to which every path was followed
 	Whole         bool // there is nothing more to see
 	Futures       int
 	// Wrong is what a check has found, and Path the shortest way there.

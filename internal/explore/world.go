@@ -25,7 +25,7 @@ type world struct {
 	at    group.Offset // of the next record
 	// synced is the end of what is durable.
 	synced group.Offset
-	loads int8
+	loads  int8
 
 	clients [maxClients]client
 	next    group.Ticket

@@ -49,15 +49,20 @@ func main() {
 	only := flag.String("only", "", "numbers of mutations to try, with commas; all by default")
 	out := flag.String("out", "", "the page to write; standard output by default")
 	all := flag.Bool("all", false, "run every suite on every mutation; by default the first that notices is enough")
+	which := flag.String("suites", "", "the suites to run, with commas; all by default")
+	trust := flag.Bool("trust", false, "take it that all is well while nothing is broken")
 	limit := flag.Duration("timeout", 3*time.Minute, "time for one suite; a suite that does not end has noticed")
 	flag.Parse()
-	if err := run(*root, *list, *only, *out, *limit, *all); err != nil {
+	if *which != "" {
+		suites = slices.DeleteFunc(suites, func(s suite) bool { return !slices.Contains(strings.Split(*which, ","), s.name) })
+	}
+	if err := run(*root, *list, *only, *out, *limit, *all, *trust); err != nil {
 		fmt.Fprintln(os.Stderr, "mutate:", err)
 		os.Exit(1)
 	}
 }
 
-func run(root, list, only, out string, limit time.Duration, every bool) error {
+func run(root, list, only, out string, limit time.Duration, every, trust bool) error {
 	mutations, err := read(list)
 	if err != nil {
 		return err
@@ -75,6 +80,9 @@ func run(root, list, only, out string, limit time.Duration, every bool) error {
 		return err != nil || len(tests) == 0
 	})
 	for _, s := range present {
+		if trust {
+			break
+		}
 		if said, failed := try(dir, s, limit); failed {
 			return fmt.Errorf("%s fails before anything is broken:\n%s", s.name, said)
 		}
@@ -189,7 +197,7 @@ func (m *mutation) try(dir string, present []suite, limit time.Duration, every b
 		return nil, err
 	}
 	defer os.WriteFile(path, text, 0o644)
-	vet := exec.Command("go", "build", "./internal/...")
+	vet := exec.Command("go", "build", "./internal/group", "./internal/coordinator")
 	vet.Dir = dir
 	if said, err := vet.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("%s does not compile: %s", m.id, said)
@@ -231,7 +239,7 @@ func (m *mutation) apply(text string) (string, error) {
 func try(dir string, s suite, limit time.Duration) (said string, failed bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "go", append([]string{"test", "-failfast", "-count=1", "-timeout", limit.String()}, s.args...)...)
+	cmd := exec.CommandContext(ctx, "go", append([]string{"test", "-vet=off", "-failfast", "-count=1", "-timeout", limit.String()}, s.args...)...)
 	cmd.Dir = dir
 	cmd.WaitDelay = time.Second
 	text, err := cmd.CombinedOutput()
