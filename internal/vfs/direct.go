@@ -1,5 +1,7 @@
 package vfs
 
+import "unsafe"
+
 // OpenDirect opens an existing file whose bytes go past the system's page
 // cache, where the system can do that; otherwise it is fsys.Open. It is for
 // files that are written once, in bulk, and read in bulk by few: their pages
@@ -26,3 +28,21 @@ func CreateDirect(fsys FS, name string) (File, error) {
 type directFS interface {
 	openDirect(name string, create bool) (File, error)
 }
+
+// IsDirect reports whether f goes past the page cache.
+func IsDirect(f File) bool {
+	d, ok := f.(interface{ direct() bool })
+	return ok && d.direct()
+}
+
+// Aligned returns n bytes of memory at an address that suits a direct file:
+// whole blocks read into it at the beginning of a block are not copied.
+func Aligned(n int) []byte {
+	b := make([]byte, n+directBlock)
+	skip := -int(uintptr(unsafe.Pointer(unsafe.SliceData(b)))) & (directBlock - 1)
+	return b[skip : skip+n : skip+n]
+}
+
+// directBlock is what offsets, sizes and addresses of direct calls are
+// multiples of: no device asks for more.
+const directBlock = 4096

@@ -9,19 +9,12 @@ import (
 	"unsafe"
 )
 
-const (
-	// directBlock is what offsets, sizes and addresses of direct calls are
-	// multiples of: no device asks for more.
-	directBlock = 4096
-	// directStep bounds one call.
-	directStep = 1 << 20
-)
+// directStep bounds one call.
+const directStep = 1 << 20
 
 // directBuffers holds aligned memory: a step and the blocks at its ends.
 var directBuffers = sync.Pool{New: func() any {
-	b := make([]byte, directStep+3*directBlock)
-	skip := -int(uintptr(unsafe.Pointer(unsafe.SliceData(b)))) & (directBlock - 1)
-	b = b[skip : skip+directStep+2*directBlock]
+	b := Aligned(directStep + 2*directBlock)
 	return &b
 }}
 
@@ -52,8 +45,13 @@ func (osFS) openDirect(name string, create bool) (File, error) {
 	return nil, err
 }
 
+func (*directFile) direct() bool { return true }
+
 // ReadAt reads whole blocks around what is asked for.
 func (f *directFile) ReadAt(p []byte, off int64) (int, error) {
+	if isAligned(p, off) {
+		return f.File.ReadAt(p, off)
+	}
 	buf, _ := directBuffers.Get().(*[]byte)
 	defer directBuffers.Put(buf)
 	done := 0
@@ -70,6 +68,10 @@ func (f *directFile) ReadAt(p []byte, off int64) (int, error) {
 		}
 	}
 	return done, nil
+}
+
+func isAligned(p []byte, off int64) bool {
+	return (int64(uintptr(unsafe.Pointer(unsafe.SliceData(p))))|off|int64(len(p)))&(directBlock-1) == 0
 }
 
 // WriteAt writes whole blocks around p. What was in the first and the last of

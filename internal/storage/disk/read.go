@@ -10,6 +10,7 @@ import (
 
 	"rota/internal/record"
 	"rota/internal/storage"
+	"rota/internal/vfs"
 )
 
 // walkStep is how much a walk over batch headers reads at a time.
@@ -27,6 +28,12 @@ func (sg *segment) corrupt(pos int64, why string) error {
 
 // readAt reads at a position of the batches.
 func (sg *segment) readAt(b []byte, pos int64) error {
+	if covered, _ := sg.state(); sg.cache != nil && vfs.IsDirect(sg.f) && pos+int64(len(b)) <= covered {
+		err := sg.cache.read.read(sg, b, segmentHeader+pos, segmentHeader+covered)
+		if !errors.Is(err, io.ErrUnexpectedEOF) {
+			return err
+		}
+	}
 	n, err := sg.f.ReadAt(b, segmentHeader+pos)
 	if n == len(b) {
 		return nil

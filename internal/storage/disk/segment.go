@@ -143,11 +143,12 @@ type segmentKey struct {
 
 // segment is an open segment.
 type segment struct {
-	key  segmentKey
-	once sync.Once
-	err  error // why it could not be opened
-	f    vfs.File
-	head segmentHead
+	key   segmentKey
+	cache *segmentCache
+	once  sync.Once
+	err   error // why it could not be opened
+	f     vfs.File
+	head  segmentHead
 	index
 
 	// Guarded by segmentCache.mu.
@@ -159,7 +160,8 @@ type segment struct {
 
 // segmentCache keeps segments open, the least recently used ones go first.
 type segmentCache struct {
-	c Config
+	c    Config
+	read *readCache
 
 	mu     sync.Mutex
 	open   map[segmentKey]*segment
@@ -168,7 +170,7 @@ type segmentCache struct {
 }
 
 func newSegmentCache(c Config) *segmentCache {
-	return &segmentCache{c: c, open: map[segmentKey]*segment{}, unused: list.New()}
+	return &segmentCache{c: c, read: newReadCache(), open: map[segmentKey]*segment{}, unused: list.New()}
 }
 
 // acquire returns an open segment whose index covers at least s.Size at the
@@ -215,7 +217,7 @@ func (sc *segmentCache) enter(key segmentKey) *segment {
 	defer sc.mu.Unlock()
 	sg := sc.open[key]
 	if sg == nil {
-		sg = &segment{key: key}
+		sg = &segment{key: key, cache: sc}
 		sc.open[key] = sg
 	}
 	if sg.place != nil {
@@ -244,7 +246,14 @@ func (sc *segmentCache) release(sg *segment) {
 		}
 	}
 	sc.mu.Unlock()
-	closeSegments(gone)
+	sc.closeAll(gone)
+}
+
+// hold keeps a segment that is in use in use. release must follow.
+func (sc *segmentCache) hold(sg *segment) {
+	sc.mu.Lock()
+	defer sc.mu.Unlock()
+	sg.users++
 }
 
 // evictLocked takes an unused segment out of the cache.
@@ -269,7 +278,7 @@ func (sc *segmentCache) forget(key segmentKey) {
 		}
 	}
 	sc.mu.Unlock()
-	closeSegments(gone)
+	sc.closeAll(gone)
 }
 
 // forgetPartition takes all segments of a partition out of the cache.
@@ -288,17 +297,20 @@ func (sc *segmentCache) forgetPartition(p storage.Partition) {
 }
 
 func (sc *segmentCache) close() {
+	sc.read.close()
 	sc.mu.Lock()
 	var gone []*segment
 	for sc.unused.Len() > 0 {
 		gone = append(gone, sc.evictLocked(sc.unused.Back()))
 	}
 	sc.mu.Unlock()
-	closeSegments(gone)
+	sc.closeAll(gone)
 }
 
-func closeSegments(gone []*segment) {
+// closeAll closes segments that are out of the cache and not used.
+func (sc *segmentCache) closeAll(gone []*segment) {
 	for _, sg := range gone {
+		sc.read.forget(sg)
 		if sg.f != nil {
 			sg.f.Close()
 		}

@@ -217,6 +217,7 @@ func (m *Medium) segmentFor(r *round, p storage.Partition, w *storage.SegmentWri
 func (m *Medium) appendBatches(sg *segment, w *storage.SegmentWrite) error {
 	if covered, _ := sg.state(); covered > w.At {
 		sg.rewind(w.At)
+		m.segments.read.forget(sg)
 	}
 	if err := sg.extend(w.At, -1); err != nil {
 		return err

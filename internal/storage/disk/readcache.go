@@ -1,0 +1,269 @@
+package disk
+
+import (
+	"container/list"
+	"errors"
+	"io"
+	"sync"
+	"time"
+
+	"rota/internal/vfs"
+)
+
+const (
+	// chunkSize is what is read from a segment at a time.
+	chunkSize = 1 << 20
+	// maxChunks bounds the chunks kept, and so the memory for them.
+	maxChunks = 64
+	// aheadDepth is how many chunks are read ahead of a reader that goes
+	// through a segment, and aheadLimit bounds those of all readers.
+	aheadDepth, aheadLimit = 2, 16
+	// idleTime is how long chunks are kept that nobody reads.
+	idleTime = 15 * time.Second
+)
+
+// readCache stands in for the system's page cache, which segments go past: it
+// reads ahead of those who go through a segment, and lets others who follow
+// closely have the same bytes. Chunks of memory are used again and again.
+type readCache struct {
+	free sync.Pool // of *[]byte
+
+	mu     sync.Mutex
+	chunks map[chunkKey]*chunk
+	recent *list.List // front: used last
+	ahead  int        // chunks being read ahead
+	sweep  *time.Timer
+	used   bool // since the last sweep
+	closed bool
+	work   sync.WaitGroup
+}
+
+type chunkKey struct {
+	sg *segment
+	i  int64 // position in the file, in chunks
+}
+
+// chunk is a piece of a segment's file.
+type chunk struct {
+	key   chunkKey
+	ready chan struct{} // closed when the fields below are set
+	buf   *[]byte
+	n     int // bytes that count
+	err   error
+
+	// Guarded by readCache.mu.
+	users   int
+	dropped bool
+	place   *list.Element
+}
+
+func newReadCache() *readCache {
+	return &readCache{chunks: map[chunkKey]*chunk{}, recent: list.New()}
+}
+
+// read fills b from position at of the file, of which covered bytes count.
+func (rc *readCache) read(sg *segment, b []byte, at, covered int64) error {
+	last := int64(0)
+	for len(b) > 0 {
+		i := at / chunkSize
+		skip := int(at % chunkSize)
+		n := min(len(b), chunkSize-skip)
+		c, err := rc.take(chunkKey{sg, i}, skip+n, covered)
+		if err != nil {
+			return err
+		}
+		copy(b[:n], (*c.buf)[skip:])
+		rc.release(c)
+		b, at, last = b[n:], at+int64(n), i
+	}
+	rc.readAhead(sg, last, covered)
+	return nil
+}
+
+// take returns a chunk with at least need bytes, reading it if it is not there.
+func (rc *readCache) take(key chunkKey, need int, covered int64) (*chunk, error) {
+	for {
+		c, fresh := rc.enter(key)
+		if fresh {
+			rc.load(c, covered)
+		}
+		<-c.ready
+		if c.err == nil && c.n >= need {
+			return c, nil
+		}
+		err := c.err
+		rc.drop(c)
+		rc.release(c)
+		if err != nil {
+			return nil, err
+		}
+		if fresh {
+			return nil, io.ErrUnexpectedEOF // the file is shorter than its manifest says
+		}
+	}
+}
+
+// enter finds a chunk or makes an empty one, which the caller loads.
+func (rc *readCache) enter(key chunkKey) (c *chunk, fresh bool) {
+	rc.mu.Lock()
+	defer rc.mu.Unlock()
+	rc.used = true
+	if c = rc.chunks[key]; c != nil {
+		c.users++
+		rc.recent.MoveToFront(c.place)
+		return c, false
+	}
+	c = &chunk{key: key, ready: make(chan struct{}), users: 1}
+	rc.chunks[key] = c
+	c.place = rc.recent.PushFront(c)
+	for e := rc.recent.Back(); len(rc.chunks) > maxChunks && e != nil; {
+		old, _ := e.Value.(*chunk)
+		e = e.Prev()
+		if old.users == 0 {
+			rc.dropLocked(old)
+		}
+	}
+	if rc.sweep == nil && !rc.closed {
+		rc.sweep = time.AfterFunc(idleTime, rc.sweepIdle)
+	}
+	return c, true
+}
+
+// load reads the chunk.
+func (rc *readCache) load(c *chunk, covered int64) {
+	defer close(c.ready)
+	buf, ok := rc.free.Get().(*[]byte)
+	if !ok {
+		b := vfs.Aligned(chunkSize)
+		buf = &b
+	}
+	c.buf = buf
+	from := c.key.i * chunkSize
+	n, err := c.key.sg.f.ReadAt(*buf, from)
+	if err != nil && !errors.Is(err, io.EOF) {
+		c.err = err
+		return
+	}
+	c.n = int(min(int64(n), covered-from))
+}
+
+// readAhead starts to read the chunks behind i, if the reader seems to go
+// through the segment.
+func (rc *readCache) readAhead(sg *segment, i, covered int64) {
+	rc.mu.Lock()
+	_, before := rc.chunks[chunkKey{sg, i - 1}]
+	rc.mu.Unlock()
+	if i > 0 && !before {
+		return
+	}
+	for next := i + 1; next <= i+aheadDepth && next*chunkSize < covered; next++ {
+		rc.startAhead(chunkKey{sg, next}, covered)
+	}
+}
+
+func (rc *readCache) startAhead(key chunkKey, covered int64) {
+	rc.mu.Lock()
+	_, there := rc.chunks[key]
+	if there || rc.closed || rc.ahead >= aheadLimit {
+		rc.mu.Unlock()
+		return
+	}
+	rc.ahead++
+	rc.mu.Unlock()
+	// The file must stay open while it is read.
+	key.sg.cache.hold(key.sg)
+	rc.work.Go(func() {
+		defer rc.endAhead()
+		defer key.sg.cache.release(key.sg)
+		c, fresh := rc.enter(key)
+		if fresh {
+			rc.load(c, covered)
+		}
+		rc.release(c)
+	})
+}
+
+func (rc *readCache) endAhead() {
+	rc.mu.Lock()
+	defer rc.mu.Unlock()
+	rc.ahead--
+}
+
+func (rc *readCache) release(c *chunk) {
+	rc.mu.Lock()
+	defer rc.mu.Unlock()
+	c.users--
+	if c.users == 0 && c.dropped {
+		rc.recycleLocked(c)
+	}
+}
+
+func (rc *readCache) drop(c *chunk) {
+	rc.mu.Lock()
+	defer rc.mu.Unlock()
+	rc.dropLocked(c)
+}
+
+// dropLocked takes a chunk out of the cache.
+func (rc *readCache) dropLocked(c *chunk) {
+	if c.dropped {
+		return
+	}
+	c.dropped = true
+	delete(rc.chunks, c.key)
+	rc.recent.Remove(c.place)
+	if c.users == 0 {
+		rc.recycleLocked(c)
+	}
+}
+
+func (rc *readCache) recycleLocked(c *chunk) {
+	if c.buf != nil {
+		rc.free.Put(c.buf)
+		c.buf = nil
+	}
+}
+
+// forget drops every chunk of a segment: its file is closed, or what it holds
+// behind its manifest is written anew.
+func (rc *readCache) forget(sg *segment) {
+	rc.mu.Lock()
+	defer rc.mu.Unlock()
+	for key, c := range rc.chunks {
+		if key.sg == sg {
+			rc.dropLocked(c)
+		}
+	}
+}
+
+// sweepIdle drops everything when nobody has read for a while.
+func (rc *readCache) sweepIdle() {
+	rc.mu.Lock()
+	defer rc.mu.Unlock()
+	if rc.closed {
+		return
+	}
+	if !rc.used {
+		for _, c := range rc.chunks {
+			if c.users == 0 {
+				rc.dropLocked(c)
+			}
+		}
+	}
+	rc.used = false
+	rc.sweep = nil
+	if len(rc.chunks) > 0 {
+		rc.sweep = time.AfterFunc(idleTime, rc.sweepIdle)
+	}
+}
+
+// close ends what is read ahead.
+func (rc *readCache) close() {
+	rc.mu.Lock()
+	rc.closed = true
+	if rc.sweep != nil {
+		rc.sweep.Stop()
+	}
+	rc.mu.Unlock()
+	rc.work.Wait()
+}
