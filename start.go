@@ -174,12 +174,14 @@ func startCoordinator(c Config, b *Broker, h *hooks.Hooks) (*coordinator.Coordin
 func (b *Broker) serve(c Config, l net.Listener, h *hooks.Hooks) {
 	settings := b.broker.Settings()
 	b.server = wire.Start(wire.Config{
-		API:             &api.Server{Broker: b.broker, Coordinator: b.coord, Log: c.Log},
-		Table:           h.APIs(),
-		Pressed:         b.store.Pressed,
-		MaxRequestBytes: int(settings.Int("socket.request.max.bytes")),
-		IdleTimeout:     settings.Millis("connections.max.idle.ms"),
-		Log:             c.Log,
+		API:                      &api.Server{Broker: b.broker, Coordinator: b.coord, Log: c.Log},
+		Table:                    h.APIs(),
+		Pressed:                  b.store.Pressed,
+		MaxRequestBytes:          int(settings.Int("socket.request.max.bytes")),
+		MaxConnections:           int(settings.Int("max.connections")),
+		MaxConnectionsPerAddress: int(settings.Int("max.connections.per.ip")),
+		IdleTimeout:              settings.Millis("connections.max.idle.ms"),
+		Log:                      c.Log,
 	})
 	advertised := advertise(c, l)
 	b.serving.Go(func() {

@@ -124,6 +124,14 @@ var ownProperties = []Property{
 		Doc: "The age at which a segment is closed and a new one begun.",
 	},
 	{
+		Name: "max.connections", Kind: catalog.KindInt, Default: "2147483647", Min: 1, Max: anyInt,
+		Doc: "The largest number of connections. One more is closed at once.",
+	},
+	{
+		Name: "max.connections.per.ip", Kind: catalog.KindInt, Default: "2147483647", Min: 1, Max: anyInt,
+		Doc: "The largest number of connections from one address. One more is closed at once.",
+	},
+	{
 		Name: "max.incremental.fetch.session.cache.slots", Kind: catalog.KindInt, Default: "1000", Min: 0, Max: anyInt,
 		Doc: "The number of fetch sessions that are kept. 0: none.",
 	},
