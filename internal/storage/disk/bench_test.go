@@ -5,6 +5,8 @@ package disk
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -160,6 +162,59 @@ func BenchmarkRecover(b *testing.B) {
 				}
 				j.dir.Close()
 			}
+		})
+	}
+}
+
+// BenchmarkFlushBesideSettling sends small flushes while rounds of 32 MiB are
+// settled, and reports how long they take.
+func BenchmarkFlushBesideSettling(b *testing.B) {
+	for _, partitions := range []int{8, 100} {
+		b.Run(fmt.Sprint(partitions), func(b *testing.B) {
+			c := Config{FS: vfs.OS(), Dir: filepath.Join(b.TempDir(), "data")}
+			m, _ := recoverFrom(b, c)
+			defer closeMedium(b, m)
+			stop := make(chan struct{})
+			rounds := 0
+			var settling sync.WaitGroup
+			settling.Go(func() {
+				var shelves []*shelf
+				for i := range partitions {
+					shelves = append(shelves, newShelf(partition(1, int32(i))))
+				}
+				for ; ; rounds++ {
+					select {
+					case <-stop:
+						return
+					default:
+					}
+					var moves []storage.Move
+					for _, s := range shelves {
+						moves = append(moves, s.move(m, false, s.run((32<<20)/partitions/(64<<10), 64<<10, rising)...))
+						s.all = s.all[:0]
+					}
+					if err := m.Settle(moves); err != nil {
+						b.Error(err)
+						return
+					}
+				}
+			})
+			frame := batchFrame(partition(2, 0), batch(0, 1, 0, 300))
+			n := uint64(0)
+			var all []time.Duration
+			for b.Loop() {
+				n++
+				began := time.Now()
+				flush(b, m, n, frame)
+				all = append(all, time.Since(began))
+				time.Sleep(500 * time.Microsecond)
+			}
+			close(stop)
+			settling.Wait()
+			slices.Sort(all)
+			b.ReportMetric(float64(all[len(all)/2].Microseconds()), "p50-us")
+			b.ReportMetric(float64(all[len(all)*99/100].Microseconds()), "p99-us")
+			b.ReportMetric(float64(rounds)*32/b.Elapsed().Seconds(), "settled-MiB/s")
 		})
 	}
 }

@@ -31,6 +31,7 @@ const (
 	// manifestSpareExt follows a manifest's name.
 	manifestSpareExt = ".spare"
 	prepareName      = "prepare" + tmpExt
+	spareTmpName     = "spare" + tmpExt
 )
 
 // FolderVersion is the version of the data folder that this build makes.

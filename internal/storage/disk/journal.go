@@ -18,8 +18,10 @@ const (
 	gatherLimit = 4 << 10
 	// smallFlush is the flush size up to which space is written ahead.
 	smallFlush = 64 << 10
-	// aheadStep is how much is written ahead at a time.
-	aheadStep = 1 << 20
+	// aheadStart is how much of a new file is written ahead, aheadStep how much
+	// when that is used up.
+	aheadStart = 1 << 20
+	aheadStep  = 256 << 10
 )
 
 var errStopped = errors.New("journal is stopped")
@@ -34,21 +36,26 @@ type journal struct {
 	arena    []byte   // frame headers and small payloads of a flush
 	pieces   [][]byte // what a flush writes
 	epoch    int32    // the largest number taken, -1 = none
-	nextSeq  uint64
+	// useless says that the file system gains nothing from space written ahead.
+	useless bool
 	// stale are files that the next new file voids, dead those whose space is
 	// not to be used again.
 	stale, dead []uint64
 
 	failures chan error
 	stop     chan struct{}
-	syncer   sync.WaitGroup
+	loops    sync.WaitGroup // the syncer and the preparer
 
-	mu     sync.Mutex
-	files  []*journalFile // oldest first; the last is active if it is open
-	spares []uint64
-	last   uint64 // number of the last flush that counts
-	failed error  // why flushes are refused until reopen
-	lost   error  // a sync failed that covers acknowledged flushes
+	mu      sync.Mutex
+	files   []*journalFile // oldest first; the last is active if it is open
+	spares  []uint64
+	nextSeq uint64
+	last    uint64 // number of the last flush that counts
+	failed  error  // why flushes are refused until reopen
+	lost    error  // a sync failed that covers acknowledged flushes
+	// preparing says that a spare is being made, unprepared that the last
+	// attempt failed: there is none until the next file begins.
+	preparing, unprepared bool
 }
 
 func newJournal(c Config) (*journal, error) {
@@ -58,7 +65,7 @@ func newJournal(c Config) (*journal, error) {
 	}
 	j := &journal{c: c, dir: dir, epoch: -1, nextSeq: 1, failures: make(chan error, 1), stop: make(chan struct{})}
 	if c.Durability == Interval {
-		j.syncer.Go(j.syncLoop)
+		j.loops.Go(j.syncLoop)
 	}
 	return j, nil
 }
@@ -117,12 +124,10 @@ func (j *journal) write(a *journalFile, f storage.Flush, need int64, written fun
 			return err
 		}
 	}
-	if need <= smallFlush && a.end+need > a.allocated {
-		ahead := min(a.allocated+aheadStep, j.c.JournalFile)
-		if err := a.f.Allocate(ahead); err != nil {
+	if need <= smallFlush && !j.useless {
+		if err := j.writeAhead(a, need); err != nil {
 			return err
 		}
-		a.allocated = max(ahead, a.allocated)
 	}
 	j.gather(a, f, need)
 	var err error
@@ -146,16 +151,18 @@ func (j *journal) write(a *journalFile, f storage.Flush, need int64, written fun
 }
 
 // full says that a flush goes into the next file: it does not fit into this
-// one, or most of this one is used and trimmed.
+// one, or most of this one is used and trimmed, or it would have to go into
+// space that is not written yet while a spare is at hand.
 func (j *journal) full(a *journalFile, need int64) bool {
 	used := a.end - journalHeader
 	if used == 0 {
 		return false
 	}
 	j.mu.Lock()
-	spent := a.trimmed == a.end
+	spent, spares := a.trimmed == a.end, len(j.spares)
 	j.mu.Unlock()
-	return a.end+need > j.c.JournalFile || spent && used > j.c.JournalFile/2
+	return a.end+need > j.c.JournalFile || spent && used > j.c.JournalFile/2 ||
+		spares > 0 && need <= smallFlush && a.end+need > a.allocated
 }
 
 // gather lays out what a flush writes: small payloads are copied between the
@@ -263,10 +270,10 @@ func (j *journal) reopen(next uint64) error {
 // for reuse, or deleted.
 func (j *journal) trim(n uint64) error {
 	j.mu.Lock()
-	var free, tainted []uint64
+	var free, dead []uint64 // to be used again, or not
 	for len(j.files) > 0 && j.files[0].f == nil && j.files[0].last <= n {
-		if j.files[0].tainted {
-			tainted = append(tainted, j.files[0].seq)
+		if f := j.files[0]; f.tainted || f.allocated < j.c.JournalFile/2 {
+			dead = append(dead, j.files[0].seq)
 		} else {
 			free = append(free, j.files[0].seq)
 		}
@@ -276,7 +283,7 @@ func (j *journal) trim(n uint64) error {
 		a.trimmed = a.end
 	}
 	j.mu.Unlock()
-	return j.recycle(free, tainted)
+	return j.recycle(free, dead)
 }
 
 // size implements storage.Medium.
@@ -293,7 +300,7 @@ func (j *journal) size() int64 {
 // close syncs what no flush has synced and closes the files.
 func (j *journal) close() error {
 	close(j.stop)
-	j.syncer.Wait()
+	j.loops.Wait()
 	j.mu.Lock()
 	a, failed := j.activeLocked(), j.failed
 	if j.failed == nil {

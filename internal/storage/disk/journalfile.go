@@ -39,12 +39,14 @@ func (j *journal) startFile(first uint64) (*journalFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	seq := j.nextSeq
-	j.nextSeq++
 	f, from, allocated, err := j.takeSpace()
 	if err != nil {
 		return nil, err
 	}
+	j.mu.Lock()
+	seq := j.takeSeqLocked()
+	j.unprepared = false
+	j.mu.Unlock()
 	h := fileHeader{
 		durability: j.c.Durability, seq: seq, salt: salt, first: first,
 		predecessorSynced: true, epoch: j.epoch, created: j.c.Now().UnixMilli(),
@@ -67,6 +69,12 @@ func (j *journal) startFile(first uint64) (*journalFile, error) {
 	}
 	j.stale, j.dead = nil, nil
 	return a, nil
+}
+
+func (j *journal) takeSeqLocked() uint64 {
+	seq := j.nextSeq
+	j.nextSeq++
+	return seq
 }
 
 // linkLocked names the predecessor in a header: the newest file with a flush
@@ -111,9 +119,16 @@ func (j *journal) takeSpace() (f vfs.File, path string, allocated int64, err err
 	if f, err = j.c.FS.Create(path); err != nil {
 		return nil, "", 0, err
 	}
-	allocated = min(aheadStep, j.c.JournalFile)
-	if err = f.Allocate(allocated); err != nil {
+	allocated = min(aheadStart, j.c.JournalFile)
+	size := int64(0)
+	if err = f.Allocate(allocated); err == nil {
+		size, err = f.Size()
+	}
+	if err != nil {
 		return nil, "", 0, errors.Join(err, f.Close(), removeIfThere(j.c.FS, path))
+	}
+	if j.useless = size < allocated; j.useless {
+		allocated = j.c.JournalFile
 	}
 	return f, path, allocated, nil
 }

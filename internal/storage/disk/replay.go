@@ -167,7 +167,7 @@ func (j *journal) readChain(ctx context.Context, chain []*link, into storage.Rec
 			return err
 		}
 		cut = l.limit >= 0 && end < l.limit
-		file := &journalFile{seq: l.seq, salt: l.salt, last: r.lastInFile, end: end, synced: end}
+		file := &journalFile{seq: l.seq, salt: l.salt, last: r.lastInFile, end: end, synced: end, allocated: l.size}
 		j.files = append(j.files, file)
 		if (l.limit < 0 || cut) && !j.readOnly {
 			if err := j.confirm(l, r, end); err != nil {
