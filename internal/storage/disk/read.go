@@ -64,15 +64,11 @@ func (sg *segment) walk(from, to, first int64, each func(h *record.Header, pos i
 			}
 		}
 		i := int(pos - start)
-		h, err := record.ParseHeader(b[i : i+record.HeaderSize])
-		switch {
-		case err != nil && !errors.Is(err, record.ErrShort):
-			return sg.corrupt(pos, err.Error())
-		case pos+int64(h.Size()) > to:
-			return sg.corrupt(pos, "a batch leads outside of what the manifest covers")
-		case h.BaseOffset < next || h.BaseOffset < sg.head.base:
-			return sg.corrupt(pos, fmt.Sprintf("offset %d where at least %d was expected", h.BaseOffset, max(next, sg.head.base)))
-		case first >= 0 && pos == from && h.BaseOffset != first:
+		h, err := sg.header(b[i:i+record.HeaderSize], pos, to, next)
+		if err != nil {
+			return err
+		}
+		if first >= 0 && pos == from && h.BaseOffset != first {
 			return sg.corrupt(pos, fmt.Sprintf("offset %d where %d was expected", h.BaseOffset, first))
 		}
 		if !each(&h, pos) {
@@ -82,6 +78,21 @@ func (sg *segment) walk(from, to, first int64, each func(h *record.Header, pos i
 		pos += int64(h.Size())
 	}
 	return nil
+}
+
+// header reads the header of the batch at pos. It must end by to and begin at
+// offset next or later.
+func (sg *segment) header(b []byte, pos, to, next int64) (record.Header, error) {
+	h, err := record.ParseHeader(b)
+	switch {
+	case err != nil && !errors.Is(err, record.ErrShort):
+		return h, sg.corrupt(pos, err.Error())
+	case pos+int64(h.Size()) > to:
+		return h, sg.corrupt(pos, "a batch leads outside of what the manifest covers")
+	case h.BaseOffset < next || h.BaseOffset < sg.head.base:
+		return h, sg.corrupt(pos, fmt.Sprintf("offset %d where at least %d was expected", h.BaseOffset, max(next, sg.head.base)))
+	}
+	return h, nil
 }
 
 // place is where a batch is.

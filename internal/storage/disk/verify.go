@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 	"strings"
 
@@ -94,36 +95,57 @@ func (m *Medium) VerifySegment(p storage.Partition, s storage.Segment) error {
 	}
 	defer f.Close()
 	sg := &segment{key: segmentKey{p, s.Token}, f: f, head: head}
-	sg.lastMax = -1
-	var buf []byte
-	var failed error
-	err = sg.walk(0, s.Size, -1, func(h *record.Header, pos int64) bool {
-		if cap(buf) < h.Size() {
-			buf = make([]byte, max(h.Size(), walkStep))
-		}
-		b := buf[:h.Size()]
-		if failed = sg.readAt(b, pos); failed != nil {
-			return false
-		}
-		if batchCRC(b) != h.CRC {
-			failed = sg.corrupt(pos, "the batch's checksum is wrong")
-			return false
-		}
-		if h.NextOffset() > s.End {
-			failed = sg.corrupt(pos, fmt.Sprintf("a batch ends at offset %d, the segment at %d", h.NextOffset(), s.End))
-			return false
-		}
-		sg.add(h, pos)
-		return true
-	})
-	if err = errors.Join(err, failed); err != nil {
+	largest, err := sg.verifyAll(s)
+	if err != nil {
 		return err
 	}
-	if s.Size > 0 && sg.lastMax != s.MaxTimestamp {
+	if s.Size > 0 && largest != s.MaxTimestamp {
 		return &storage.CorruptError{File: manifestPath(p), Offset: manifestFixed,
-			Reason: fmt.Sprintf("segment %s has a largest timestamp of %d, the manifest says %d", s.Token, sg.lastMax, s.MaxTimestamp)}
+			Reason: fmt.Sprintf("segment %s has a largest timestamp of %d, the manifest says %d", s.Token, largest, s.MaxTimestamp)}
 	}
 	return nil
+}
+
+// verifyAll checks every batch and returns the largest timestamp.
+func (sg *segment) verifyAll(s storage.Segment) (largest int64, err error) {
+	var w window
+	w.reset(sg.f, segmentHeader+s.Size)
+	largest = -1
+	next := int64(-1)
+	for pos := int64(0); pos < s.Size; {
+		if s.Size-pos < record.HeaderSize {
+			return largest, sg.corrupt(pos, "the last batch is cut off")
+		}
+		w.keep = segmentHeader + pos
+		b, err := w.at(segmentHeader+pos, record.HeaderSize)
+		if err != nil {
+			return largest, sg.unread(pos, err)
+		}
+		h, err := sg.header(b, pos, s.Size, next)
+		if err != nil {
+			return largest, err
+		}
+		if b, err = w.at(segmentHeader+pos, h.Size()); err != nil {
+			return largest, sg.unread(pos, err)
+		}
+		switch next = h.NextOffset(); {
+		case batchCRC(b) != h.CRC:
+			return largest, sg.corrupt(pos, "the batch's checksum is wrong")
+		case next > s.End:
+			return largest, sg.corrupt(pos, fmt.Sprintf("a batch ends at offset %d, the segment at %d", next, s.End))
+		}
+		largest = max(largest, h.MaxTimestamp)
+		pos += int64(h.Size())
+	}
+	return largest, nil
+}
+
+// unread is the error for bytes that could not be read.
+func (sg *segment) unread(pos int64, err error) error {
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		return sg.corrupt(pos, "the file ends before what its manifest covers")
+	}
+	return err
 }
 
 // verifyJournal reads the journal as a start would.
