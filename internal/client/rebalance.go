@@ -85,7 +85,7 @@ func (m *Machine) commitBeforeJoin() bool {
 		if !m.c.AutoCommit || len(m.positions) == 0 || m.gen.ID == -1 || m.state != Stable {
 			return true
 		}
-		m.prepareCommit.by = m.now + m.c.PollInterval
+		m.prepareCommit.by = m.now + m.c.RebalanceTimeout
 		m.prepareCommit.op = m.startCommit(&commitOp{offsets: slices.Clone(m.positions), sync: true, auto: true, by: m.prepareCommit.by})
 	}
 	if m.findCommit(m.prepareCommit.op) != nil && m.now < m.prepareCommit.by {
