@@ -2,6 +2,7 @@ package vfs
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"math/rand/v2"
 	"path/filepath"
@@ -61,7 +62,7 @@ func TestDirectFileHoldsWhatWasWritten(t *testing.T) {
 	if rest := bytes.Trim(all[len(want):], "\x00"); len(rest) > 0 {
 		t.Errorf("%d bytes that nobody wrote", len(rest))
 	}
-	if n, err := f.ReadAt(make([]byte, 10), int64(len(all))); n != 0 || err != io.EOF {
+	if n, err := f.ReadAt(make([]byte, 10), int64(len(all))); n != 0 || !errors.Is(err, io.EOF) {
 		t.Errorf("read behind the end: %d, %v", n, err)
 	}
 	if err := f.Close(); err != nil {

@@ -36,15 +36,15 @@ type Call struct {
 const ErrFault = syscall.EIO
 
 // errShort marks the failure of a write of which a part gets through.
-var errShort = &shortWrite{}
+var errShort = &shortWriteError{}
 
-type shortWrite struct{}
+type shortWriteError struct{}
 
-func (*shortWrite) Error() string    { return "part written: " + ErrFault.Error() }
-func (*shortWrite) Unwrap() error    { return ErrFault }
-func isShort(err error) bool         { return errors.Is(err, errShort) }
-func counts(k CallKind) bool         { return k > OpenCall }
-func (c *countdown) hit() (hit bool) { c.n--; return c.n == 0 }
+func (*shortWriteError) Error() string { return "part written: " + ErrFault.Error() }
+func (*shortWriteError) Unwrap() error { return ErrFault }
+func isShort(err error) bool           { return errors.Is(err, errShort) }
+func counts(k CallKind) bool           { return k > OpenCall }
+func (c *countdown) hit() (hit bool)   { c.n--; return c.n == 0 }
 
 // countdown reaches zero after a number of calls; it starts out spent.
 type countdown struct{ n int64 }

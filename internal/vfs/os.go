@@ -76,7 +76,7 @@ func (osFS) List(dir string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }() // it was only read
 	names, err := f.Readdirnames(-1)
 	if err != nil {
 		return nil, err
@@ -93,7 +93,7 @@ func (osFS) Lock(name string) (io.Closer, error) {
 		return nil, err
 	}
 	if err := flock(f); err != nil {
-		f.Close()
+		_ = f.Close()
 		return nil, &os.PathError{Op: "lock", Path: name, Err: err}
 	}
 	// The owner's process id is for people only, so a failure is of no account.
@@ -116,9 +116,7 @@ func syncEach(names []string) error {
 		if err != nil {
 			return err
 		}
-		err = f.Sync()
-		f.Close()
-		if err != nil {
+		if err = errors.Join(f.Sync(), f.Close()); err != nil {
 			return err
 		}
 	}

@@ -72,6 +72,7 @@ type FS interface {
 type File interface {
 	io.ReaderAt
 	io.WriterAt
+	io.Closer
 	// WriteVec writes the pieces of bufs one behind the other, beginning at
 	// off, in one call of the system if it can.
 	WriteVec(bufs [][]byte, off int64) error
@@ -87,11 +88,11 @@ type File interface {
 	// was written since the last success is in doubt, also if a later Sync
 	// succeeds, until it is written again.
 	Sync() error
-	Close() error
 }
 
 // Dir is an open folder.
 type Dir interface {
+	io.Closer
 	// Sync makes the names in the folder durable.
 	Sync() error
 	// SyncAll makes the named files and folders durable together: the bytes
@@ -99,7 +100,6 @@ type Dir interface {
 	// the whole file system. It reports failures since OpenDir that no sync
 	// of this Dir has reported.
 	SyncAll(names []string) error
-	Close() error
 }
 
 // MkdirAll makes a folder and its missing parents, all durable.
@@ -148,7 +148,7 @@ func ReadFile(fsys FS, name string, max int64) ([]byte, error) {
 	}
 	b := make([]byte, size)
 	n, err := f.ReadAt(b, 0)
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
 	}
 	return b[:n], nil

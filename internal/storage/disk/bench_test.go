@@ -32,8 +32,14 @@ func BenchmarkFlush(b *testing.B) {
 			frames, size int
 			durability   Durability
 		}{
-			{1, 200, Fsync}, {64, 250, Fsync}, {16, 16 << 10, Fsync}, {64, 64 << 10, Fsync}, {4, 1 << 20, Fsync},
-			{1, 200, Never}, {64, 250, Never}, {64, 64 << 10, Never},
+			{1, 200, Fsync},
+			{64, 250, Fsync},
+			{16, 16 << 10, Fsync},
+			{64, 64 << 10, Fsync},
+			{4, 1 << 20, Fsync},
+			{1, 200, Never},
+			{64, 250, Never},
+			{64, 64 << 10, Never},
 		} {
 			b.Run(fmt.Sprintf("%s/%s/%dx%d", fs, shape.durability, shape.frames, shape.size), func(b *testing.B) {
 				c := Config{FS: vfs.OS(), Dir: filepath.Join(b.TempDir(), "data"), Durability: shape.durability}

@@ -48,8 +48,7 @@ func Dump(w io.Writer, fsys vfs.FS, name string) error {
 	default:
 		err = &storage.CorruptError{File: d.base, Reason: "it begins like none of rota's files"}
 	}
-	var corrupt *storage.CorruptError
-	if errors.As(err, &corrupt) {
+	if corrupt, ok := errors.AsType[*storage.CorruptError](err); ok {
 		d.corrupt(corrupt.Offset, corrupt.Reason)
 		err = nil
 	}

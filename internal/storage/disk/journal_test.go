@@ -487,6 +487,7 @@ func TestWrittenIsCalledBeforeTheSync(t *testing.T) {
 			order = append(order, "write")
 		case vfs.SyncCall:
 			order = append(order, "sync")
+		default:
 		}
 		return nil
 	})

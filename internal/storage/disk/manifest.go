@@ -139,8 +139,7 @@ func (m *Medium) recoverManifests(ctx context.Context, into storage.Recovery, re
 			continue // not ours
 		}
 		manifest, err := m.readManifest(p)
-		var version *VersionError
-		if errors.As(err, &version) {
+		if _, newer := errors.AsType[*VersionError](err); newer {
 			return err
 		}
 		if err != nil {

@@ -69,8 +69,10 @@ func (m *Medium) verifyPartition(ctx context.Context, manifest *storage.Manifest
 		}
 		s := &manifest.Segments[i]
 		if s.Base < next {
-			damage(&storage.CorruptError{File: manifestPath(manifest.Partition), Offset: manifestFixed,
-				Reason: fmt.Sprintf("a segment begins at %d, the one before ends at %d", s.Base, next)})
+			damage(&storage.CorruptError{
+				File: manifestPath(manifest.Partition), Offset: manifestFixed,
+				Reason: fmt.Sprintf("a segment begins at %d, the one before ends at %d", s.Base, next),
+			})
 		}
 		next = s.End
 		v.Segments++
@@ -80,8 +82,10 @@ func (m *Medium) verifyPartition(ctx context.Context, manifest *storage.Manifest
 		}
 	}
 	if n := len(manifest.Segments); n > 0 && manifest.Segments[n-1].End != manifest.End {
-		damage(&storage.CorruptError{File: manifestPath(manifest.Partition), Offset: 48,
-			Reason: fmt.Sprintf("the log ends at %d, its last segment at %d", manifest.End, next)})
+		damage(&storage.CorruptError{
+			File: manifestPath(manifest.Partition), Offset: 48,
+			Reason: fmt.Sprintf("the log ends at %d, its last segment at %d", manifest.End, next),
+		})
 	}
 	return nil
 }
@@ -100,8 +104,10 @@ func (m *Medium) VerifySegment(p storage.Partition, s storage.Segment) error {
 		return err
 	}
 	if s.Size > 0 && largest != s.MaxTimestamp {
-		return &storage.CorruptError{File: manifestPath(p), Offset: manifestFixed,
-			Reason: fmt.Sprintf("segment %s has a largest timestamp of %d, the manifest says %d", s.Token, largest, s.MaxTimestamp)}
+		return &storage.CorruptError{
+			File: manifestPath(p), Offset: manifestFixed,
+			Reason: fmt.Sprintf("segment %s has a largest timestamp of %d, the manifest says %d", s.Token, largest, s.MaxTimestamp),
+		}
 	}
 	return nil
 }
@@ -155,8 +161,7 @@ func (m *Medium) verifyJournal(ctx context.Context, v *Verified, damage func(err
 	err := j.replay(ctx, discard{}, &report)
 	v.JournalFrames, v.JournalBytes, v.LastFlush = report.Frames, report.Bytes, report.LastFlush
 	v.TornBytes, v.TornFile = report.TornBytes, report.TornFile
-	var corrupt *storage.CorruptError
-	if errors.As(err, &corrupt) {
+	if _, ok := errors.AsType[*storage.CorruptError](err); ok {
 		damage(err)
 		return nil
 	}
