@@ -38,7 +38,7 @@ func (c *client) checks(t *testing.T) {
 	run("group of three", "", group)
 	run("static membership", c.noStatic, static)
 	run("cooperative", c.noCooperative, cooperative)
-	run("broker killed", "", brokerKilled)
+	run("broker killed", c.noRestart, brokerKilled)
 	if c.consumerProtocol {
 		run("new group protocol is refused", "", refused)
 	}

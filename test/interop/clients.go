@@ -1,6 +1,7 @@
 package interop
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -15,9 +16,9 @@ type client struct {
 	// prepare installs the program and says how it is started.
 	prepare func() (argv, env []string, err error)
 
-	noAdmin, noStatic, noCooperative string
-	noCodec                          map[string]string
-	consumerProtocol                 bool // it knows group.protocol=consumer
+	noAdmin, noStatic, noCooperative, noRestart string
+	noCodec                                     map[string]string
+	consumerProtocol                            bool // it knows group.protocol=consumer
 
 	version   string
 	argv, env []string
@@ -33,11 +34,23 @@ func clients() []*client {
 		})
 	}
 	for _, c := range []*client{
+		{name: "confluent-kafka-go", prepare: confluentGo},
 		{name: "confluent-kafka (Python)", prepare: func() ([]string, []string, error) { return python("confluent.py") }},
 		{name: "kafka-python", prepare: func() ([]string, []string, error) { return python("kafkapython.py") }},
 		{
 			name: "aiokafka", prepare: func() ([]string, []string, error) { return python("aio.py") },
 			noCooperative: "aiokafka has no cooperative assignor",
+		},
+		{
+			name: "kafkajs", prepare: func() ([]string, []string, error) { return node("kafkajs.js") },
+			noStatic: "kafkajs has no static membership", noCooperative: "kafkajs has no cooperative assignor",
+		},
+		{
+			name: "@platformatic/kafka", prepare: func() ([]string, []string, error) { return node("platformatic.js") },
+			noCooperative: "its release for Node.js 20 has no cooperative assignor",
+			noCodec:       map[string]string{"zstd": "Node.js 20 has no zstd"},
+			noRestart: "it takes the number of tagged fields for their length, so it cannot read the FENCED_LEADER_EPOCH " +
+				"that tells it, as Kafka does, who leads after a restart",
 		},
 		{name: "python3-confluent-kafka (Debian)", prepare: func() ([]string, []string, error) { return debianPython("confluent.py") }},
 		{
@@ -48,6 +61,51 @@ func clients() []*client {
 		all = append(all, c)
 	}
 	return all
+}
+
+// confluentGo builds the Go program that needs a C compiler.
+func confluentGo() (argv, env []string, err error) {
+	install.Lock.Lock()
+	defer install.Lock.Unlock()
+	if err := install.Need("gcc", "gcc", "libc6-dev"); err != nil {
+		return nil, nil, err
+	}
+	binary := install.Cache("cgo", "client")
+	if err := install.Run(filepath.Join(install.Root(), "test", "cgo"), "go", "build", "-o", binary, "."); err != nil {
+		return nil, nil, err
+	}
+	return []string{binary}, nil, nil
+}
+
+// node installs the Node.js clients and copies the programs to them. What they
+// need is plain JavaScript and WebAssembly: nothing is built.
+func node(program string) (argv, env []string, err error) {
+	install.Lock.Lock()
+	defer install.Lock.Unlock()
+	if err := install.Need("npm", "nodejs", "npm"); err != nil {
+		return nil, nil, err
+	}
+	source, home := filepath.Join(install.Root(), "test", "node"), install.Cache("node")
+	done := filepath.Join(home, "complete")
+	if install.Stale(done, source) {
+		err := os.CopyFS(home+".new", os.DirFS(source))
+		if err == nil {
+			err = install.Run(home+".new", "npm", "install", "--no-audit", "--no-fund", "--ignore-scripts")
+		}
+		if err == nil {
+			err = os.RemoveAll(home)
+		}
+		if err == nil {
+			err = os.Rename(home+".new", home)
+		}
+		if err == nil {
+			err = os.WriteFile(done, nil, 0o644)
+		}
+		if err != nil {
+			return nil, nil, errors.Join(err, os.RemoveAll(home+".new"))
+		}
+	}
+	return []string{"node", filepath.Join(home, program)}, nil, nil
 }
 
 // python installs the Python clients in an environment of their own.
