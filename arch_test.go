@@ -28,7 +28,8 @@ var layers = [][]string{
 	{"rota/internal/hooks"},
 	{"rota"},
 	{"rota/rotatest", "rota/member"},
-	{"rota/internal/scenario", "rota/internal/sim", "rota/internal/api/apitest"},
+	{"rota/internal/scenario", "rota/internal/api/apitest"},
+	{"rota/internal/sim"},
 	{"rota/internal/explore"},
 	{"rota/cmd/rota"},
 }

@@ -22,6 +22,7 @@ func main() {
 type cli struct {
 	Serve   serveCommand   `cmd:"" help:"Start a broker."`
 	Dump    dumpCommand    `cmd:"" help:"Print a file of a data folder: journal, segment or manifest."`
+	Sim     simCommand     `cmd:"" help:"Play the coordinator under simulated faults."`
 	Version versionCommand `cmd:"" help:"Print the version."`
 }
 

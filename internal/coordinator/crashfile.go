@@ -113,6 +113,13 @@ func clientName(n int) string {
 	return name
 }
 
+// RequestWords writes a request in the language of scenarios: what stands
+// behind the arrow.
+func RequestWords(req group.Request) []string {
+	_, words := requestWords(req)
+	return words
+}
+
 // requestWords writes a request in the language of scenarios, with the key by
 // which its sender is known.
 func requestWords(req group.Request) (who string, words []string) {

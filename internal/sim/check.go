@@ -1,0 +1,381 @@
+package sim
+
+import (
+	"bytes"
+	"maps"
+	"slices"
+	"time"
+
+	"rota/internal/group"
+	"rota/internal/schema"
+)
+
+// groupState is what the checks know of one group.
+type groupState struct {
+	name string
+	gens map[int32]*generation
+	// all are the generations that have had a number. There may be several: a
+	// group that was deleted, or lost before it was recorded, begins anew, with
+	// other members.
+	all map[int32][]*generation
+	// instances say which instance a static member's id is of.
+	instances map[string]string
+	members   map[string]*lease
+}
+
+// generation is what members were told of one generation.
+type generation struct {
+	number  int32
+	told    bool
+	leader  string
+	name    string
+	members []string // by what stays of them: see canon
+	ids     map[string]bool
+	owners  map[part]string
+}
+
+// lease is what the checks know of a member's session.
+type lease struct {
+	alive   time.Duration // when it last started
+	session time.Duration // the shortest that it asked for
+}
+
+func newGroupState(name string) *groupState {
+	return &groupState{
+		name: name, gens: map[int32]*generation{}, all: map[int32][]*generation{},
+		instances: map[string]string{}, members: map[string]*lease{},
+	}
+}
+
+// begin notes that a join phase has ended in a generation.
+func (g *groupState) begin(number int32) {
+	gen := &generation{number: number, ids: map[string]bool{}, owners: map[part]string{}}
+	g.gens[number] = gen
+	g.all[number] = append(g.all[number], gen)
+}
+
+// canon is what stays of a member through a restart: its instance id.
+func (g *groupState) canon(id string) string {
+	if i, ok := g.instances[id]; ok {
+		return "/" + i
+	}
+	return id
+}
+
+// noteJoin notes what a JoinGroup that reaches its group says of its member.
+func (w *World) noteJoin(p *probe, c *call) {
+	j, ok := c.req.(group.Join)
+	if !ok {
+		return
+	}
+	id := j.MemberID
+	if id == "" {
+		id = j.NewMemberID
+	}
+	g := w.groups[p.g]
+	if j.InstanceID != nil && g.instances[id] == "" {
+		g.instances[id] = *j.InstanceID
+	}
+	if l := g.members[id]; l == nil {
+		g.members[id] = &lease{session: j.SessionTimeout}
+	} else {
+		l.session = min(l.session, j.SessionTimeout)
+	}
+}
+
+// noteMember notes for which member a request speaks, and whether an id that
+// was offered has been used.
+func (w *World) noteMember(c *call, fx *group.Effects) {
+	switch r := c.req.(type) {
+	case group.Sync:
+		c.member = r.MemberID
+	case group.Heartbeat:
+		c.member = r.MemberID
+	case group.Commit:
+		c.member = r.MemberID
+	case group.Join:
+		c.member = r.MemberID
+		if r.MemberID != "" {
+			return
+		}
+		used := true
+		for i := range fx.Replies {
+			if j, ok := fx.Replies[i].Body.(group.Joined); ok && c.life.get(fx.Replies[i].Ticket) == c {
+				used = j.MemberID == r.NewMemberID
+			}
+		}
+		if used {
+			c.member = r.NewMemberID
+			c.actor.ids++
+		} else {
+			delete(w.groups[c.group].instances, r.NewMemberID)
+		}
+	}
+}
+
+// checkExpiry checks that a member whose session runs out has had it in full,
+// and does not wait for an answer of ours.
+func (w *World) checkExpiry(p *probe, id string) {
+	for _, c := range p.l.calls {
+		if c == nil || c.member != id || c.answers > 0 {
+			continue
+		}
+		if !c.replied || c.good || c.parked {
+			w.fail("expiry", "member %s of group %d expires while it waits for the answer to %T", id, p.g, c.req)
+		}
+	}
+	g := w.groups[p.g]
+	l := g.members[id]
+	if l == nil {
+		return // of a life before the first load
+	}
+	start := max(l.alive, p.l.began)
+	if w.mono-start < l.session {
+		w.fail("expiry", "member %s of group %d expires after %s, its session is %s", id, p.g, w.mono-start, l.session)
+	}
+	delete(g.members, id)
+}
+
+// alive restarts a member's session, as far as the checks know.
+func (w *World) alive(c *call) {
+	if l := w.groups[c.group].members[c.member]; l != nil {
+		l.alive = w.mono
+	}
+}
+
+// checkCommit checks that what a commit was told is what the log says.
+func (w *World) checkCommit(p *probe, c *call, at, end group.Offset) {
+	if at == end {
+		w.fail("commit", "a commit is good and nothing is recorded: %+v", c.req)
+	}
+	r := c.req.(group.Commit)
+	for i := range r.Offsets {
+		o := &r.Offsets[i]
+		if len(o.Metadata) > 0 {
+			continue // may have been refused by itself
+		}
+		k := p.l.shard.disk.index.offsets[p.g][partOf(o.Topic, o.Partition)]
+		if k.at < at || k.offset != o.Offset && !slices.ContainsFunc(r.Offsets[i+1:], func(x group.CommitOffset) bool { return x.TopicPartition == o.TopicPartition }) {
+			w.fail("commit", "a commit of %v = %d is good, the log has %+v", o.TopicPartition, o.Offset, k)
+		}
+	}
+}
+
+// checkFetch checks that a fetch finds what was committed last, and returns
+// how far the log must be durable before it may say so.
+func (w *World) checkFetch(p *probe, c *call, body *group.FetchedOffsets) group.Offset {
+	needs := group.Offset(0)
+	offsets := p.l.shard.disk.index.offsets[p.g]
+	for i := range body.Offsets {
+		o := &body.Offsets[i]
+		k, ok := offsets[partOf(o.Topic, o.Partition)]
+		if !ok {
+			k = known{none, -1}
+		}
+		if k.offset != o.Offset || o.Code != 0 {
+			w.fail("fetch", "group %d has %v = %d (code %d), the log says %d", p.g, o.TopicPartition, o.Offset, o.Code, k.offset)
+		}
+		needs = max(needs, k.at+1)
+	}
+	if r := c.req.(group.FetchOffsets); r.All {
+		n := 0
+		for _, k := range offsets {
+			if k.offset != none {
+				n++
+			}
+		}
+		if n != len(body.Offsets) {
+			w.fail("fetch", "group %d shows %d offsets, the log has %d", p.g, len(body.Offsets), n)
+		}
+	} else if len(r.Partitions) != len(body.Offsets) {
+		w.fail("fetch", "group %d shows %d offsets of %d", p.g, len(body.Offsets), len(r.Partitions))
+	}
+	return needs
+}
+
+// checkStableJoin checks a JoinGroup that is answered with a generation: once
+// the generation is recorded its members are those of the record. Who gets into
+// it by a restart must not hear of that before the record is durable.
+func (w *World) checkStableJoin(p *probe, c *call, body *group.Joined) group.Offset {
+	rec := p.l.shard.disk.index.groups[p.g]
+	if rec.value == nil || rec.value.Generation != body.Generation || len(rec.value.Members) == 0 {
+		return 0
+	}
+	if findMember(rec.value, body.MemberID) == nil {
+		w.fail("join", "member %s is told generation %d of group %d, whose record does not have it", body.MemberID, body.Generation, p.g)
+	}
+	if j := c.req.(group.Join); j.MemberID == "" {
+		return rec.at + 1
+	}
+	return 0
+}
+
+// checkPlan checks that a SyncGroup is answered with what is recorded.
+func (w *World) checkPlan(p *probe, c *call, body *group.Synced) group.Offset {
+	r := c.req.(group.Sync)
+	rec := p.l.shard.disk.index.groups[p.g]
+	if rec.value == nil || rec.value.Generation != r.Generation {
+		w.fail("plan", "member %s gets an assignment of generation %d of group %d, which is not recorded", r.MemberID, r.Generation, p.g)
+		return 0
+	}
+	if m := findMember(rec.value, r.MemberID); m == nil || !bytes.Equal(m.Assignment, body.Assignment) {
+		w.fail("plan", "member %s of group %d gets another assignment than the one recorded", r.MemberID, p.g)
+	}
+	return rec.at + 1
+}
+
+func findMember(v *schema.GroupValue, id string) *schema.MemberValue {
+	for i := range v.Members {
+		if v.Members[i].ID == id {
+			return &v.Members[i]
+		}
+	}
+	return nil
+}
+
+// answered is where every answer leaves the broker.
+func (w *World) answered(c *call, body group.Response) {
+	c.answers++
+	c.life.open--
+	if c.answers > 1 {
+		w.fail("answered twice", "%T of %s", c.req, c.actor.name)
+		return
+	}
+	code := codeOf(body)
+	w.hashAnswer(c, body, code)
+	w.countAnswer(c.req, code)
+	if c.passOf {
+		c.replied, c.good = true, true
+	}
+	if c.replied && c.good && code == 0 && c.needs > c.life.shard.disk.durableEnd() {
+		w.fail("too early", "%T of %s is answered before its records are durable: %+v", c.req, c.actor.name, body)
+	}
+	switch b := body.(type) {
+	case group.Joined:
+		if b.Code == 0 {
+			w.told(c, &b)
+			if c.barrier || c.needs > 0 { // others find a session that runs on
+				w.alive(c)
+			}
+		}
+	case group.Synced:
+		if b.Code == 0 {
+			w.assigned(c, &b)
+		}
+		if b.Code == 0 || c.parked && (b.Code == codeRebalanceInProgress || b.Code == codeUnknownServerError) {
+			w.alive(c)
+		}
+	case group.Beat:
+		if c.replied && (b.Code == 0 || b.Code == codeRebalanceInProgress) {
+			w.alive(c)
+		}
+	case group.Committed:
+		if c.replied && c.good {
+			w.alive(c)
+		}
+	}
+	c.body = body
+	if c.conn != nil && c.conn.over {
+		w.historyLost(c)
+	}
+	if c.conn == nil {
+		c.actor.passEnded(w)
+	}
+}
+
+const (
+	codeUnknownServerError  group.Code = -1
+	codeNotCoordinator      group.Code = 16
+	codeRebalanceInProgress group.Code = 27
+	codeMemberIDRequired    group.Code = 79
+	codeFenced              group.Code = 82
+)
+
+// told checks what a member is told of its generation.
+func (w *World) told(c *call, b *group.Joined) {
+	g := w.groups[c.group]
+	gen := c.gen
+	if gen == nil {
+		w.fail("generation", "member %s of group %d is told generation %d, which has not begun", b.MemberID, c.group, b.Generation)
+		return
+	}
+	for _, other := range g.all[b.Generation] {
+		if other != gen && other.ids[b.MemberID] {
+			w.fail("generation", "member %s of group %d is told generation %d for two member sets", b.MemberID, c.group, b.Generation)
+		}
+	}
+	gen.ids[b.MemberID] = true
+	leader := g.canon(b.Leader)
+	if !gen.told {
+		gen.told, gen.leader, gen.name = true, leader, *b.ProtocolName
+	}
+	if gen.leader != leader || gen.name != *b.ProtocolName {
+		w.fail("generation", "generation %d of group %d: some are told %s leads by %s, %s that %s does by %s",
+			b.Generation, c.group, gen.leader, gen.name, b.MemberID, leader, *b.ProtocolName)
+	}
+	if len(b.Members) > 0 {
+		list := make([]string, len(b.Members))
+		for i := range b.Members {
+			list[i] = g.canon(b.Members[i].MemberID)
+		}
+		slices.Sort(list)
+		if gen.members != nil && !slices.Equal(gen.members, list) {
+			w.fail("generation", "generation %d of group %d has members %v and %v", b.Generation, c.group, gen.members, list)
+		}
+		gen.members = list
+		for _, id := range slices.Sorted(maps.Keys(gen.ids)) {
+			w.checkListed(c, g, gen, id)
+		}
+	}
+	w.checkListed(c, g, gen, b.MemberID)
+}
+
+func (w *World) checkListed(c *call, g *groupState, gen *generation, id string) {
+	if gen.members != nil && !slices.Contains(gen.members, g.canon(id)) {
+		w.fail("generation", "%s is told generation %d of group %d, whose members are %v", id, gen.number, c.group, gen.members)
+	}
+}
+
+// assigned checks that no partition has two owners in a generation.
+func (w *World) assigned(c *call, b *group.Synced) {
+	r := c.req.(group.Sync)
+	g := w.groups[c.group]
+	gen := c.gen
+	if gen == nil {
+		w.fail("generation", "member %s of group %d gets an assignment of generation %d, which has not begun", r.MemberID, c.group, r.Generation)
+		return
+	}
+	if len(b.Assignment) == 0 {
+		return
+	}
+	plan, err := schema.ParseAssignment(b.Assignment)
+	if err != nil {
+		w.fail("plan", "member %s gets an assignment that cannot be read: %v", r.MemberID, err)
+		return
+	}
+	me := g.canon(r.MemberID)
+	for _, t := range plan.Partitions {
+		for _, n := range t.Partitions {
+			at := partOf(t.Topic, n)
+			if owner, ok := gen.owners[at]; ok && owner != me {
+				w.fail("two owners", "%s-%d has two owners in generation %d of group %d: %s and %s", t.Topic, n, r.Generation, c.group, owner, me)
+			}
+			gen.owners[at] = me
+		}
+	}
+}
+
+// checkBounds checks that a shard holds what is open and what exists, and no
+// more.
+func (w *World) checkBounds(l *life) {
+	have := l.s.Load()
+	if have.Requests != l.open {
+		w.fail("memory", "shard %d holds %d requests, %d are open", l.shard.number, have.Requests, l.open)
+	}
+	if have.InFlight == 0 && have.Groups != len(l.s.Summaries()) {
+		w.fail("memory", "shard %d holds %d groups, %d exist", l.shard.number, have.Groups, len(l.s.Summaries()))
+	}
+	if have.InFlight != len(l.shard.disk.batches)-l.shard.disk.durable {
+		w.fail("memory", "shard %d has %d batches in flight, its log %d", l.shard.number, have.InFlight, len(l.shard.disk.batches)-l.shard.disk.durable)
+	}
+}

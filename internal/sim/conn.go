@@ -1,0 +1,162 @@
+package sim
+
+import (
+	"slices"
+	"time"
+
+	"rota/internal/client"
+	"rota/internal/coordinator"
+	"rota/internal/group"
+)
+
+// call is one request on its way through a connection, a shard and back.
+type call struct {
+	w     *World
+	actor *actor
+	conn  *conn
+	req   group.Request
+	group int
+	// rid is the machine's name for it, 0 if no machine has sent it.
+	rid client.RequestID
+
+	taken   bool // the broker has read it
+	life    *life
+	ticket  group.Ticket
+	answers int
+	body    group.Response
+
+	// What the probe has found out.
+	member  string       // the member that it speaks for
+	replied bool         // the group has replied, the shard may hold it back
+	good    bool         // with no error
+	needs   group.Offset // end of what must be durable before the reply leaves
+	parked  bool         // the group did not reply at once
+	barrier bool         // the end of a join phase is the reply
+	gen     *generation  // that the reply is about
+	passOf  bool         // a pass over all groups rather than a request
+	op      int          // of the history, -1 if it is in none
+}
+
+// conn is one connection between an actor and the broker. The broker answers
+// in the order of the requests.
+type conn struct {
+	actor *actor
+	calls []*call // sent and not answered, oldest first
+	// lost: nothing comes through any more, and nobody knows.
+	lost bool
+	over bool
+}
+
+// push sends a request.
+func (w *World) push(a *actor, req group.Request, rid client.RequestID) *call {
+	if a.conn == nil {
+		a.conn = &conn{actor: a}
+	}
+	c := &call{w: w, actor: a, conn: a.conn, req: req, group: a.group, rid: rid, op: -1}
+	a.conn.calls = append(a.conn.calls, c)
+	w.historyCall(c)
+	return c
+}
+
+// readable returns the next request that the broker may read from the
+// connection, or nil.
+func (w *World) readable(c *conn) *call {
+	if c == nil || c.lost || c.over {
+		return nil
+	}
+	open := 0
+	for _, x := range c.calls {
+		if !x.taken {
+			if open > 0 && open >= w.o.pipeline {
+				return nil
+			}
+			return x
+		}
+		if x.body == nil {
+			open++
+		}
+	}
+	return nil
+}
+
+// deliverable returns the answer that the actor gets next, or nil.
+func deliverable(c *conn) *call {
+	if c == nil || c.lost || c.over || len(c.calls) == 0 || c.calls[0].body == nil {
+		return nil
+	}
+	return c.calls[0]
+}
+
+// cut ends a connection. What the broker has read goes on; its answers go
+// nowhere.
+func (w *World) cut(c *conn) {
+	c.over = true
+	for _, x := range c.calls {
+		if !x.taken || x.body != nil {
+			w.historyLost(x)
+		}
+	}
+	c.calls = nil
+	if c.actor.conn == c {
+		c.actor.conn = nil
+	}
+}
+
+// deliver hands an answer to its actor.
+func (w *World) deliver(c *call) {
+	c.conn.calls = slices.Delete(c.conn.calls, 0, 1)
+	w.historyReturn(c)
+	w.hash(uint64(c.actor.number)<<8 | 2)
+	c.actor.receive(w, c)
+}
+
+// life is one incarnation of a shard.
+type life struct {
+	shard *shard
+	s     *coordinator.Shard
+	calls []*call // open ones, by the place that their ticket names
+	open  int
+	began time.Duration // when it was activated
+	// forgets are the passes over the groups that somebody waits for, and how
+	// far the log must be durable for each.
+	forgets map[group.Ticket]*call
+	pending []*call // passes that have been asked for
+	// probes are the newest of each group.
+	probes map[string]*probe
+}
+
+// put notes which request a ticket is for.
+func (l *life) put(t group.Ticket, c *call) {
+	place := int(uint32(t))
+	for len(l.calls) <= place {
+		l.calls = append(l.calls, nil)
+	}
+	l.calls[place] = c
+	c.ticket = t
+}
+
+// get returns the request that a ticket is for, or nil if it is not open.
+func (l *life) get(t group.Ticket) *call {
+	if place := int(uint32(t)); place < len(l.calls) && l.calls[place] != nil && l.calls[place].ticket == t {
+		return l.calls[place]
+	}
+	return nil
+}
+
+// drop forgets a ticket.
+func (l *life) drop(t group.Ticket) {
+	if l.get(t) != nil {
+		l.calls[int(uint32(t))] = nil
+	}
+}
+
+// forgetOf is the pass that a ticket is for. Passes run one after the other.
+func (l *life) forgetOf(t group.Ticket) *call {
+	c := l.forgets[t]
+	if c == nil {
+		c = l.pending[0]
+		l.pending = l.pending[1:]
+		l.forgets[t] = c
+	}
+	return c
+}

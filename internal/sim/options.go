@@ -1,0 +1,47 @@
+package sim
+
+import (
+	"math"
+	"time"
+
+	"rota/internal/group"
+)
+
+// options is the lie of the land, which the seed draws.
+type options struct {
+	shards, groups, actors int
+	group                  group.Config
+	expireInterval         time.Duration
+	// pipeline is how many requests of a connection the broker works on.
+	pipeline int
+	// chaos is how often something goes wrong: a fault each so many events.
+	chaos int
+	// eager is how often the log is given time, against everything else.
+	landing int
+	// checks is how many steps pass between two searches of the groups' own
+	// invariants.
+	checks int
+	// history: the run is recorded for a check of linearizability, and nothing
+	// removes offsets behind its back.
+	history bool
+}
+
+func drawOptions(r *random, history bool) options {
+	o := options{
+		shards: 1 + r.below(3), groups: 1 + r.below(3), actors: 4 + r.below(6), pipeline: pick(r, 1, 1, 2, 8),
+		chaos: pick(r, 12, 25, 60, 400), landing: pick(r, 1, 3, 6), history: history,
+		expireInterval: pick(r, time.Second, 20*time.Second, time.Minute), checks: pick(r, 8, 32, 128),
+	}
+	c := group.DefaultConfig()
+	c.InitialDelay = pick(r, 0, 250*time.Millisecond, 3*time.Second)
+	c.NewMemberTimeout = pick(r, 15*time.Second, time.Minute)
+	c.OffsetsRetention = pick(r, time.Minute, 5*time.Minute, time.Hour)
+	c.MaxSize = pick(r, math.MaxInt32, math.MaxInt32, math.MaxInt32, 2, 4)
+	c.MaxRecordBytes = pick(r, 16<<20, 16<<20, 16<<20, 16<<20, 16<<20, 700)
+	if history {
+		c.OffsetsRetention, c.MaxRecordBytes = 1000*time.Hour, 16<<20
+		o.groups, o.actors, o.chaos = 1, 5, 20
+	}
+	o.group = c
+	return o
+}

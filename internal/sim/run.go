@@ -1,0 +1,75 @@
+package sim
+
+import (
+	"fmt"
+)
+
+// Result is what came of one seed.
+type Result struct {
+	Seed  uint64
+	Steps int
+	// Hash is that of the trace: two runs of a seed have the same.
+	Hash  uint64
+	Stats *Stats
+	// Failure is nil if all rules held; Case then plays it.
+	Failure *Failure
+	Case    *Case
+}
+
+// Run plays a seed for so many steps, twice, and compares the two.
+func Run(seed uint64, steps int) Result {
+	first := once(seed, steps, nil)
+	if first.Failure != nil {
+		return first
+	}
+	second := once(seed, steps, nil)
+	if second.Hash != first.Hash {
+		first.Failure = &Failure{Rule: "not repeatable", Step: steps, Reason: fmt.Sprintf("two runs of seed %d differ: %x and %x", seed, first.Hash, second.Hash)}
+	}
+	return first
+}
+
+// once plays a seed. observe sees the World at the end.
+func once(seed uint64, steps int, observe func(*World)) Result {
+	stats := NewStats()
+	w, r := newWorld(seed, observe != nil, stats)
+	c := &Case{Seed: seed, Events: make([]Event, 0, steps)}
+	for w.steps < steps && w.failure == nil {
+		c.Events = append(c.Events, w.advance(r))
+	}
+	if w.failure == nil {
+		c.Settle = true
+		w.settle()
+	}
+	w.close()
+	if observe != nil {
+		observe(w)
+	}
+	res := Result{Seed: seed, Steps: w.steps, Hash: w.h, Stats: stats, Failure: w.failure}
+	if w.failure != nil {
+		res.Case = c
+	}
+	return res
+}
+
+// Play plays a Case. Events that cannot be played are passed over.
+func Play(c *Case) Result {
+	stats := NewStats()
+	w := c.play(stats)
+	return Result{Seed: c.Seed, Steps: w.steps, Hash: w.h, Stats: stats, Failure: w.failure, Case: c}
+}
+
+func (c *Case) play(stats *Stats) *World {
+	w, _ := newWorld(c.Seed, false, stats)
+	for _, e := range c.Events {
+		if w.failure != nil {
+			break
+		}
+		w.step(e)
+	}
+	if w.failure == nil && c.Settle {
+		w.settle()
+	}
+	w.close()
+	return w
+}
