@@ -128,7 +128,7 @@ func factsOf(g textOf) *Facts {
 		panic(err)
 	}
 	open := false
-	for _, line := range strings.Split(string(text), "\n") {
+	for line := range strings.SplitSeq(string(text), "\n") {
 		if line == group.OpenLine {
 			open = true
 			continue

@@ -88,7 +88,7 @@ func (w *world) released(q *request, h *held) {
 		if b.Code != 0 {
 			break
 		}
-		w.tell(q, &b)
+		w.tell(&b)
 		if h.names != "" && m.disk.gen == b.Generation && !slices.ContainsFunc(m.disk.members, func(v schema.MemberValue) bool { return w.who(v.ID) == w.who(h.names) }) {
 			w.fail("%s is told that it has a place, which is not on record", h.names)
 		}
@@ -119,7 +119,7 @@ func (w *world) released(q *request, h *held) {
 
 // tell notes what a member learns of a generation, which must be what all
 // others have learnt.
-func (w *world) tell(q *request, b *group.Joined) {
+func (w *world) tell(b *group.Joined) {
 	m := &w.model
 	t := m.toldOf(b.Generation)
 	leader := w.who(b.Leader)
@@ -149,7 +149,6 @@ func (w *world) tell(q *request, b *group.Joined) {
 		w.fail("generation %d is told for %s and for %s", b.Generation, t.set, set)
 	}
 	t.set, t.roster = set, roster
-	_ = q
 }
 
 // tellShare notes what a member is told to own. Nobody else may own it in the

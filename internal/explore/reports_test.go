@@ -59,7 +59,7 @@ func namedIn(t *testing.T, path string) map[string][]string {
 	found := map[string][]string{}
 	var above []string // ids in the comment that is being read
 	current := ""
-	for _, line := range strings.Split(string(text), "\n") {
+	for line := range strings.SplitSeq(string(text), "\n") {
 		if m := testFunc.FindStringSubmatch(line); m != nil {
 			current = m[1]
 			for _, id := range above {

@@ -1,6 +1,10 @@
 package explore
 
-import "rota/internal/group"
+import (
+	"slices"
+
+	"rota/internal/group"
+)
 
 // row is one row of the protocol's tables.
 type row struct {
@@ -131,6 +135,12 @@ func a[R group.Request](also ...func(*R) bool) cond {
 	}
 }
 
+// asked is the request, if it is of that kind.
+func asked[R group.Request](c *Call) R { r, _ := c.Request.(R); return r }
+
+// answer is the answer, if it is of that kind.
+func answer[R group.Response](c *Call) R { r, _ := c.Body.(R); return r }
+
 // code: the answer to the request is that.
 func code(want group.Code) cond {
 	return func(c *Call) bool {
@@ -221,12 +231,7 @@ func newcomer(c *Call) bool { id, _ := idOf(c); return id == "" }
 
 func isPending(c *Call) bool {
 	id, _ := idOf(c)
-	for _, p := range c.Before.Pending {
-		if p == id {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(c.Before.Pending, id)
 }
 
 func leads(c *Call) bool {

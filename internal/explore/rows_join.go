@@ -16,10 +16,10 @@ func equalLists(a, b []string) bool { return slices.Equal(a, b) }
 
 func joinWith(f func(*group.Join) bool) cond { return a(f) }
 
-func static_(j *group.Join) bool  { return j.InstanceID != nil }
-func dynamic_(j *group.Join) bool { return j.InstanceID == nil }
-func twoStep(j *group.Join) bool  { return j.Version >= 4 }
-func oneStep(j *group.Join) bool  { return j.Version < 4 }
+func ofStatic(j *group.Join) bool  { return j.InstanceID != nil }
+func ofDynamic(j *group.Join) bool { return j.InstanceID == nil }
+func twoStep(j *group.Join) bool   { return j.Version >= 4 }
+func oneStep(j *group.Join) bool   { return j.Version < 4 }
 
 // replaces: a join without an id of an instance that is in the group.
 func replaces(c *Call) bool {
@@ -87,8 +87,10 @@ func identityRows() []row {
 		name string
 		is   cond
 	}{
-		{"JoinGroup", a(func(j *group.Join) bool { return j.MemberID != "" })}, {"SyncGroup", a[group.Sync]()},
-		{"Heartbeat", a[group.Heartbeat]()}, {"LeaveGroup", a(func(l *group.Leave) bool { return len(l.Members) == 1 && l.Members[0].MemberID != "" })},
+		{"JoinGroup", a(func(j *group.Join) bool { return j.MemberID != "" })},
+		{"SyncGroup", a[group.Sync]()},
+		{"Heartbeat", a[group.Heartbeat]()},
+		{"LeaveGroup", a(func(l *group.Leave) bool { return len(l.Members) == 1 && l.Members[0].MemberID != "" })},
 		{"OffsetCommit", a(func(r *group.Commit) bool { return r.Generation >= 0 })},
 	} {
 		rows = append(rows,
@@ -118,11 +120,11 @@ func joinRows() []row {
 		{id: "J5", says: "protocols that the group cannot use: INCONSISTENT_GROUP_PROTOCOL", when: all(a[group.Join](), code(23))},
 		{id: "J5-pending", says: "the same with an id that was handed out, which stays so", when: all(a[group.Join](), isPending, code(23), func(c *Call) bool { return len(c.After.Pending) == len(c.Before.Pending) })},
 		{id: "J5-known", says: "the same with a member, which stays one", when: all(a[group.Join](), known, code(23), func(c *Call) bool { return len(c.After.Members) == len(c.Before.Members) })},
-		{id: "J6-new", says: "a static member that is new becomes a member at once", when: all(joinWith(static_), newcomer, not(replaces), event(group.MemberJoined))},
-		{id: "J6-known", says: "a static member that is known is replaced", when: all(joinWith(static_), newcomer, replaces, event(group.MemberReplaced))},
-		{id: "J7", says: "JoinGroup 4 and later, dynamic, without an id: MEMBER_ID_REQUIRED and an id", when: all(joinWith(twoStep), joinWith(dynamic_), newcomer, code(79))},
-		{id: "J8", says: "JoinGroup 0 to 3, dynamic, without an id: a member at once", when: all(joinWith(oneStep), joinWith(dynamic_), newcomer, event(group.MemberJoined))},
-		{id: "J9", says: "an id that was handed out comes back with an instance: UNKNOWN_SERVER_ERROR", when: all(joinWith(static_), isPending, code(-1))},
+		{id: "J6-new", says: "a static member that is new becomes a member at once", when: all(joinWith(ofStatic), newcomer, not(replaces), event(group.MemberJoined))},
+		{id: "J6-known", says: "a static member that is known is replaced", when: all(joinWith(ofStatic), newcomer, replaces, event(group.MemberReplaced))},
+		{id: "J7", says: "JoinGroup 4 and later, dynamic, without an id: MEMBER_ID_REQUIRED and an id", when: all(joinWith(twoStep), joinWith(ofDynamic), newcomer, code(79))},
+		{id: "J8", says: "JoinGroup 0 to 3, dynamic, without an id: a member at once", when: all(joinWith(oneStep), joinWith(ofDynamic), newcomer, event(group.MemberJoined))},
+		{id: "J9", says: "an id that was handed out comes back with an instance: UNKNOWN_SERVER_ERROR", when: all(joinWith(ofStatic), isPending, code(-1))},
 		{id: "J10", says: "an id that was handed out comes back: a member under that id", when: all(a[group.Join](), isPending, event(group.MemberJoined))},
 		{id: "J11", says: "the identity check fails: its error, and the id is echoed", when: all(a[group.Join](), exists, not(newcomer), either(code(25), code(82)), echoes)},
 		{id: "J12", says: "a known member: by state", when: all(a[group.Join](), known, either(code(0), parks))},
@@ -171,7 +173,7 @@ func knownRows() []row {
 		{id: "PU4", says: "the caller's own old list counts: a sole member cannot change to another protocol", when: all(join, known, code(23), func(c *Call) bool { return len(c.Before.Members) == 1 })},
 		{id: "KM1", says: "PreparingRebalance: what it offers is stored, and it waits", when: all(join, known, in(group.PreparingRebalance), event(group.MemberRejoined))},
 		{id: "KM2", says: "CompletingRebalance, the same list: told the generation again, nothing else happens", when: all(join, known, in(group.CompletingRebalance), same, code(0), to(group.CompletingRebalance))},
-		{id: "KM2-leader", says: "the leader gets the list of members again", when: all(join, known, leads, in(group.CompletingRebalance), same, code(0), func(c *Call) bool { return len(c.Body.(group.Joined).Members) > 0 })},
+		{id: "KM2-leader", says: "the leader gets the list of members again", when: all(join, known, leads, in(group.CompletingRebalance), same, code(0), func(c *Call) bool { return len(answer[group.Joined](c).Members) > 0 })},
 		{id: "KM3", says: "CompletingRebalance, another list: a rebalance", when: all(join, known, in(group.CompletingRebalance), not(same), cause(group.RebalanceStarted, group.CauseProtocolsChanged))},
 		{id: "KM4", says: "Stable, the leader: a rebalance, even if nothing has changed", when: all(join, known, leads, in(group.Stable), same, cause(group.RebalanceStarted, group.CauseLeaderRejoined))},
 		{id: "KM5", says: "Stable, a follower with another list: a rebalance", when: all(join, known, not(leads), in(group.Stable), not(same), cause(group.RebalanceStarted, group.CauseProtocolsChanged))},

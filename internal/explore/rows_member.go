@@ -12,9 +12,9 @@ func transitionRows() []row {
 	rows := []row{
 		{id: "ST1-join", says: "none to Empty: a JoinGroup without an id", when: all(join, unknown, event(group.GroupCreated), to(group.Empty))},
 		{id: "ST1-commit", says: "none to Empty: a commit without a generation", when: all(a[group.Commit](), unknown, event(group.GroupCreated), to(group.Empty))},
-		{id: "ST2-old", says: "Empty to PreparingRebalance: a dynamic member of JoinGroup 0 to 3", when: all(joinWith(oneStep), joinWith(dynamic_), newcomer, in(group.Empty), starts)},
+		{id: "ST2-old", says: "Empty to PreparingRebalance: a dynamic member of JoinGroup 0 to 3", when: all(joinWith(oneStep), joinWith(ofDynamic), newcomer, in(group.Empty), starts)},
 		{id: "ST2-pending", says: "Empty to PreparingRebalance: an id that was handed out comes back", when: all(join, isPending, in(group.Empty), starts)},
-		{id: "ST2-static", says: "Empty to PreparingRebalance: a static member", when: all(joinWith(static_), newcomer, in(group.Empty), starts)},
+		{id: "ST2-static", says: "Empty to PreparingRebalance: a static member", when: all(joinWith(ofStatic), newcomer, in(group.Empty), starts)},
 		{id: "ST3", says: "Empty stays Empty: an id is handed out", when: all(join, in(group.Empty), code(79), to(group.Empty))},
 		{id: "ST4", says: "PreparingRebalance to CompletingRebalance: the phase ends with members", when: all(in(group.PreparingRebalance), event(group.JoinCompleted), to(group.CompletingRebalance))},
 		{id: "ST5", says: "PreparingRebalance to Empty: the phase ends without members", when: all(in(group.PreparingRebalance), event(group.JoinCompleted), to(group.Empty))},
@@ -94,8 +94,7 @@ func syncRows() []row {
 	syncs := a[group.Sync]()
 	plans := all(syncs, leads, in(group.CompletingRebalance), event(group.AssignmentInstalled))
 	lists := func(c *Call, f func([]group.Assignment) bool) bool {
-		s := c.Request.(group.Sync)
-		return f(s.Assignments)
+		return f(asked[group.Sync](c).Assignments)
 	}
 	return []row{
 		{id: "S1-none", says: "the group does not exist: UNKNOWN_MEMBER_ID", when: all(syncs, unknown, code(25))},
@@ -146,7 +145,7 @@ func leaderRows() []row {
 			return c.Before.Leader != "" && c.After.State != group.Dead.String() && c.After.Leader == ""
 		}},
 		{id: "LD4", says: "a static leader that restarts leads on", when: all(replaces, func(c *Call) bool {
-			return c.Before.Leader == c.Before.owner(c.Request.(group.Join).InstanceID).ID && c.After.Leader == c.Request.(group.Join).NewMemberID
+			return c.Before.Leader == c.Before.owner(asked[group.Join](c).InstanceID).ID && c.After.Leader == asked[group.Join](c).NewMemberID
 		})},
 		{id: "LD5", says: "a vote: the first on each list that all have", when: all(event(group.JoinCompleted), func(c *Call) bool {
 			return slices.ContainsFunc(c.After.Members, func(m MemberFacts) bool { return len(m.Protocols) > 1 })
@@ -184,11 +183,11 @@ func leaveRows() []row {
 	})
 	return []row{
 		{id: "L1", says: "the group does not exist: each member UNKNOWN_MEMBER_ID", when: all(leaves, not(old), unknown, code(25))},
-		{id: "L1-old", says: "the same before version 3: at the top", when: all(old, code(25), func(c *Call) bool { return c.Body.(group.Left).Code == 25 })},
+		{id: "L1-old", says: "the same before version 3: at the top", when: all(old, code(25), func(c *Call) bool { return answer[group.Left](c).Code == 25 })},
 		{id: "L2", says: "Dead: COORDINATOR_NOT_AVAILABLE at the top", tests: []string{"group TestUnloadAnswersInTheOrderOfArrival"}},
 		{id: "L3", says: "an instance alone: its member goes", when: all(byInstance, event(group.MemberLeft))},
 		{id: "L4", says: "an instance alone that is not known: UNKNOWN_MEMBER_ID", when: all(byInstance, func(c *Call) bool {
-			return slices.ContainsFunc(c.Body.(group.Left).Members, func(m group.LeftMember) bool { return m.MemberID == "" && m.InstanceID != nil && m.Code == 25 })
+			return slices.ContainsFunc(answer[group.Left](c).Members, func(m group.LeftMember) bool { return m.MemberID == "" && m.InstanceID != nil && m.Code == 25 })
 		})},
 		{id: "L5", says: "an id that was handed out: it is given back", when: all(leaves, isPending, code(0))},
 		{id: "L6", says: "a member: it goes", when: all(leaves, known, code(0), event(group.MemberLeft))},
@@ -220,7 +219,7 @@ func staticRows() []row {
 	return []row{
 		{id: "SR1-follower", says: "Stable, version 9, a follower: told the present generation, its assignment waits for it", when: all(stays, version(9, 99), not(led), told(false, false))},
 		{id: "SR1-leader", says: "Stable, version 9, the leader: told to lead, with the list, and to skip the assignment", when: all(stays, version(9, 99), led, told(true, true))},
-		{id: "SR1-old-leader", says: "Stable, before version 9, the leader: told that its old id leads", when: all(stays, version(5, 9), led, told(false, false), func(c *Call) bool { return c.Body.(group.Joined).Leader == c.Before.Leader })},
+		{id: "SR1-old-leader", says: "Stable, before version 9, the leader: told that its old id leads", when: all(stays, version(5, 9), led, told(false, false), func(c *Call) bool { return answer[group.Joined](c).Leader == c.Before.Leader })},
 		{id: "SR1-record", says: "the new id is recorded before the answer", when: all(stays, func(c *Call) bool {
 			return len(c.Batches) == 1 && c.Answered && c.Replies[len(c.Replies)-1].After != group.DependsNothing
 		})},
@@ -232,14 +231,14 @@ func staticRows() []row {
 		{id: "SR6", says: "the old id's parked JoinGroup is answered FENCED_INSTANCE_ID", when: all(replaces, other(true, 82))},
 		{id: "SR7", says: "the old id's parked SyncGroup is answered FENCED_INSTANCE_ID", when: all(replaces, other(false, 82))},
 		{id: "SR8", says: "whoever owed a SyncGroup still owes it under the new id", when: all(replaces, in(group.Stable), to(group.Stable), func(c *Call) bool {
-			m := c.After.owner(c.Request.(group.Join).InstanceID)
-			was := c.Before.owner(c.Request.(group.Join).InstanceID)
+			m := c.After.owner(asked[group.Join](c).InstanceID)
+			was := c.Before.owner(asked[group.Join](c).InstanceID)
 			return was.Unsynced && m.Unsynced
 		})},
 		{id: "SR9", says: "the new id cannot be recorded: the shard ends, the old id is good again after the load", tests: []string{"coordinator TestFailedAppendLoadsTheShardAgain"}, when: nil},
 		{id: "SR10", says: "the new id fetches the old one's assignment", when: all(a[group.Sync](), in(group.Stable), code(0), func(c *Call) bool {
 			m := named(c)
-			return m != nil && m.Instance != "" && len(c.Body.(group.Synced).Assignment) > 0
+			return m != nil && m.Instance != "" && len(answer[group.Synced](c).Assignment) > 0
 		})},
 		{id: "SR11", says: "silent static members alone: the deadline is set again until they expire", when: all(ticks, in(group.PreparingRebalance), to(group.Empty), event(group.MemberExpired))},
 	}

@@ -126,7 +126,7 @@ func fetchRows() []row {
 		{id: "OF3", says: "a stable answer is asked for and a transaction is open: UNSTABLE_OFFSET_COMMIT", when: all(fetches, offset(func(o *group.FetchedOffset) bool { return o.Code == 88 }))},
 		{id: "OF4", says: "the same without asking for a stable one: the value before", when: all(fetches, func(c *Call) bool { return c.Before.Open > 0 }, offset(func(o *group.FetchedOffset) bool { return o.Code == 0 }))},
 		{id: "OF5-none", says: "all, of no such group: nothing and no error", when: all(every, unknown, code(0))},
-		{id: "OF5", says: "all: what is committed", when: all(every, exists, func(c *Call) bool { return len(c.Body.(group.FetchedOffsets).Offsets) > 0 })},
+		{id: "OF5", says: "all: what is committed", when: all(every, exists, func(c *Call) bool { return len(answer[group.FetchedOffsets](c).Offsets) > 0 })},
 		{id: "OF6", says: "an error of the group in each version's own place", tests: []string{"api TestWhenTheCoordinatorDoesNotServe", "api TestFetchOfSeveralGroupsFailsOneByOne"}},
 		{id: "OF7", says: "a fetch does not overtake the commits before it", tests: []string{"coordinator TestReadsWaitForTheirOwnGroup", "explore TestWorlds"}},
 		{id: "OF8", says: "an offset that was stored for another topic id", never: "offsets are recorded without topic ids (record version 3), as a choice; those of deleted topics are removed when the topic is"},
@@ -165,7 +165,7 @@ func describeRows() []row {
 	return []row{
 		{id: "DE1-5", says: "no such group, version 5 and before: Dead and no error", when: all(describes(func(v int16) bool { return v < 6 }), unknown, code(0))},
 		{id: "DE1-6", says: "the same from version 6 on: GROUP_ID_NOT_FOUND", when: all(describes(func(v int16) bool { return v >= 6 }), unknown, code(69))},
-		{id: "DE2", says: "Stable: protocol, metadata, assignments", when: all(anyVersion, in(group.Stable), func(c *Call) bool { return c.Body.(group.Described).ProtocolData != "" })},
+		{id: "DE2", says: "Stable: protocol, metadata, assignments", when: all(anyVersion, in(group.Stable), func(c *Call) bool { return answer[group.Described](c).ProtocolData != "" })},
 		{id: "DE3-empty", says: "Empty: the type, no members", when: all(anyVersion, exists, in(group.Empty))},
 		{id: "DE3-preparing", says: "PreparingRebalance: members without metadata", when: all(anyVersion, in(group.PreparingRebalance))},
 		{id: "DE3-completing", says: "CompletingRebalance: members without metadata", when: all(anyVersion, in(group.CompletingRebalance)), tests: []string{"api TestDescribeGroupsInEveryVersion"}},

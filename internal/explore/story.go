@@ -3,9 +3,7 @@ package explore
 import (
 	"fmt"
 	"strings"
-	"time"
 
-	"rota/internal/group"
 	"rota/internal/scenario"
 )
 
@@ -60,9 +58,9 @@ func (w *world) line(a action) string {
 	due, _ := w.g.Deadline()
 	switch a.kind {
 	case tick:
-		return "+" + due2(due-w.mono)
+		return "+" + (due - w.mono).String()
 	case wait:
-		return "+" + due2(quantum)
+		return "+" + quantum.String()
 	case durable:
 		return "release\nhold-append"
 	case fail:
@@ -70,15 +68,13 @@ func (w *world) line(a action) string {
 	case reload:
 		return "reload"
 	case late:
-		return "late " + due2(due-w.mono+quantum)
+		return "late " + (due - w.mono + quantum).String()
 	case remove:
 		return "Z -> delete"
 	default:
 		return "expire"
 	}
 }
-
-func due2(d time.Duration) string { return d.String() }
 
 func (w *world) clientLine(c int, k kind) string {
 	cl, sp := w.clients[c], w.spec.Clients[c]
@@ -104,11 +100,11 @@ func (w *world) clientLine(c int, k kind) string {
 		}
 		return line
 	case syncOwn, syncAgain:
-		line := who + " -> sync" + own + inst
+		words := []string{who + " -> sync" + own + inst}
 		for _, p := range w.plan(c, k) {
-			line += fmt.Sprintf(" %s=%s", p.MemberID, p.Data)
+			words = append(words, p.MemberID+"="+string(p.Data))
 		}
-		return line
+		return strings.Join(words, " ")
 	case syncStale:
 		return fmt.Sprintf("%s -> sync member=%s generation=%d%s", who, cl.id, cl.gen-1, inst)
 	case beatOwn:
@@ -149,5 +145,3 @@ func offerWords(cl *client, sp *Client) string {
 	}
 	return strings.Join(words, ",")
 }
-
-var _ = group.Empty
