@@ -35,6 +35,7 @@ func clients() []*client {
 	}
 	for _, c := range []*client{
 		{name: "confluent-kafka-go", prepare: confluentGo},
+		{name: "rdkafka (Rust)", prepare: rust},
 		{name: "confluent-kafka (Python)", prepare: func() ([]string, []string, error) { return python("confluent.py") }},
 		{name: "kafka-python", prepare: func() ([]string, []string, error) { return python("kafkapython.py") }},
 		{
@@ -75,6 +76,24 @@ func confluentGo() (argv, env []string, err error) {
 		return nil, nil, err
 	}
 	return []string{binary}, nil, nil
+}
+
+// rust builds the Rust program, which builds librdkafka.
+func rust() (argv, env []string, err error) {
+	install.Lock.Lock()
+	defer install.Lock.Unlock()
+	for tool, packages := range map[string][]string{
+		"cargo": {"cargo"}, "make": {"make"}, "g++": {"g++"}, "pkg-config": {"pkg-config"},
+	} {
+		if err := install.Need(tool, packages...); err != nil {
+			return nil, nil, err
+		}
+	}
+	home := install.Cache("rust")
+	if err := install.Run(filepath.Join(install.Root(), "test", "rust"), "cargo", "build", "-q", "--locked", "--target-dir", home); err != nil {
+		return nil, nil, err
+	}
+	return []string{filepath.Join(home, "debug", "interop")}, nil, nil
 }
 
 // node installs the Node.js clients and copies the programs to them. What they
