@@ -1,6 +1,8 @@
 package coordinator
 
 import (
+	"encoding/binary"
+
 	"rota/internal/group"
 	"rota/internal/record"
 )
@@ -81,7 +83,12 @@ func (f *flight) add(wall int64, gb *group.Batch) *batch {
 		f.begin()
 	}
 	for i := range gb.Records {
-		f.builder.Append(wall, gb.Records[i].Key, gb.Records[i].Value)
+		r := &gb.Records[i]
+		if r.Since != nil {
+			f.builder.Append(wall, r.Key, r.Value, record.Field{Key: group.EpochHeader, Value: binary.BigEndian.AppendUint32(nil, uint32(*r.Since))})
+			continue
+		}
+		f.builder.Append(wall, r.Key, r.Value)
 	}
 	f.next += group.Offset(len(gb.Records))
 	b := f.batches[len(f.batches)-1]

@@ -1,6 +1,7 @@
 package coordinator
 
 import (
+	"encoding/binary"
 	"fmt"
 
 	"rota/internal/group"
@@ -25,7 +26,7 @@ func (s *Shard) Replay(batch []byte, c *record.Codec) error {
 	if err != nil {
 		return &RecordError{Offset: s.flight.next, Err: err}
 	}
-	e := group.Entry{LeaderEpoch: h.LeaderEpoch, ProducerID: record.None, ProducerEpoch: record.None}
+	e := group.Entry{ProducerID: record.None, ProducerEpoch: record.None}
 	if h.Attributes.Transactional() {
 		e.ProducerID, e.ProducerEpoch = h.ProducerID, h.ProducerEpoch
 	}
@@ -34,6 +35,12 @@ func (s *Shard) Replay(batch []byte, c *record.Codec) error {
 			return &RecordError{Offset: h.BaseOffset, Err: err}
 		}
 		e.Offset, e.Key, e.Value = r.Offset, r.Key, r.Value
+		e.LeaderEpoch = h.LeaderEpoch
+		for key, value := range r.Headers() {
+			if key == group.EpochHeader && len(value) == 4 {
+				e.LeaderEpoch = int32(binary.BigEndian.Uint32(value))
+			}
+		}
 		if h.Attributes.Control() {
 			err = s.replayMarker(e)
 		} else {

@@ -261,7 +261,7 @@ func (w *world) checkReplay() {
 		read = w.disk.Clone()
 		for _, b := range w.flight {
 			for i, r := range b.Records {
-				if err := read.Apply(group.Entry{Offset: b.first + group.Offset(i), LeaderEpoch: w.epoch, ProducerID: -1, Key: r.Key, Value: r.Value}); err != nil {
+				if err := read.Apply(group.Entry{Offset: b.first + group.Offset(i), LeaderEpoch: r.Epoch(w.epoch), ProducerID: -1, Key: r.Key, Value: r.Value}); err != nil {
 					w.fail("replay: %v", err)
 				}
 			}

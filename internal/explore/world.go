@@ -224,7 +224,7 @@ func (w *world) durable() {
 		for i, r := range b.Records {
 			w.record(r)
 			err := w.disk.Apply(group.Entry{
-				Offset: b.first + group.Offset(i), LeaderEpoch: w.epoch,
+				Offset: b.first + group.Offset(i), LeaderEpoch: r.Epoch(w.epoch),
 				ProducerID: b.ProducerID, ProducerEpoch: b.ProducerEpoch, Key: r.Key, Value: r.Value,
 			})
 			if err != nil {

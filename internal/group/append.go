@@ -29,6 +29,10 @@ func (g *Group) fits(records, bytes int) bool {
 
 // appendGroup records the group as v says, and reports whether that was
 // possible: a record that is too large is refused and changes nothing.
+//
+// A static member that restarts may have a generation recorded again that an
+// earlier epoch began. The next epoch must still count from that one: this
+// epoch may hand out the generations that it would come to otherwise.
 func (g *Group) appendGroup(v schema.GroupValue) bool {
 	buf := make([]byte, 0, groupBytes(g.id, &v))
 	buf = schema.AppendGroupKey(buf, schema.GroupKey{Group: g.id})
@@ -37,8 +41,13 @@ func (g *Group) appendGroup(v schema.GroupValue) bool {
 	if !g.fits(1, len(buf)) {
 		return false
 	}
-	g.appendBatch([]Record{{Key: buf[:keyEnd:keyEnd], Value: buf[keyEnd:]}})
-	g.log.putGroup(&v, 0)
+	record, epoch := Record{Key: buf[:keyEnd:keyEnd], Value: buf[keyEnd:]}, int32(0)
+	if g.skipTo != 0 && g.log.group != nil && g.log.group.Generation == v.Generation {
+		epoch = g.log.epoch
+		record.Since = &epoch
+	}
+	g.appendBatch([]Record{record})
+	g.log.putGroup(&v, epoch)
 	g.at++
 	return true
 }

@@ -12,7 +12,8 @@ type logged struct {
 	// group is the last group record, nil if there is none or a tombstone.
 	// It is never changed, only replaced.
 	group *schema.GroupValue
-	// epoch is the leader epoch of that record, if it was read from the log.
+	// epoch is the leader epoch that its generation comes from, if that is not
+	// the present one.
 	epoch int32
 
 	committed map[TopicPartition]offset

@@ -47,6 +47,22 @@ type Batch struct {
 // Record is one record of the group log. A nil Value is a tombstone.
 type Record struct {
 	Key, Value []byte
+	// Since is the leader epoch that the record's generation comes from, if that
+	// is not the epoch in which the record is written; else nil. It belongs into
+	// a header of the record: generations after a load count from it.
+	Since *int32
+}
+
+// EpochHeader is the key of the header that holds Record.Since, as 4 bytes.
+const EpochHeader = "rota.generation.epoch"
+
+// Epoch is the LeaderEpoch of the Entry that the record is read back as, if its
+// batch is of the given epoch.
+func (r *Record) Epoch(batch int32) int32 {
+	if r.Since != nil {
+		return *r.Since
+	}
+	return batch
 }
 
 // Dependency says which batch must be durable before a reply may leave.
@@ -73,7 +89,8 @@ type Reply struct {
 
 // Entry is one record of the group log as it is read back.
 type Entry struct {
-	Offset        Offset
+	Offset Offset
+	// LeaderEpoch is that of the batch, unless the record has an EpochHeader.
 	LeaderEpoch   int32
 	ProducerID    int64 // -1 if not transactional
 	ProducerEpoch int16

@@ -71,7 +71,7 @@ func (s *shell) effects(name string, g Machine, e group.Effects) error {
 
 func (s *shell) entry(b group.Batch, r group.Record) group.Entry {
 	return group.Entry{
-		Offset: s.at(), LeaderEpoch: s.epoch, ProducerID: b.ProducerID, ProducerEpoch: b.ProducerEpoch,
+		Offset: s.at(), LeaderEpoch: r.Epoch(s.epoch), ProducerID: b.ProducerID, ProducerEpoch: b.ProducerEpoch,
 		Key: r.Key, Value: r.Value,
 	}
 }
