@@ -114,3 +114,28 @@ func TestToolsResetOffsets(t *testing.T) {
 	b.use(groups, words("--delete --group g"), `Deletion of requested consumer groups \('g'\) was successful`)
 	b.use(groups, words("--list"), `!^g$`)
 }
+
+// What is in the offsets topic is read by the formatters that come with Kafka.
+func TestToolsOffsetsTopic(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.fill("t", 2, 1)
+	b.commit("idle", 3)
+	member, err := kgo.NewClient(kgo.SeedBrokers(b.broker.Addr), kgo.ConsumeTopics("t"), kgo.ConsumerGroup("busy"), kgo.InstanceID("one"),
+		kgo.DisableAutoCommit(), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.Balancers(kgo.RangeBalancer()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer member.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), ready)
+	defer cancel()
+	if err := member.PollFetches(ctx).Err(); err != nil {
+		t.Fatal(err)
+	}
+	const console = "consumer.ConsoleConsumer"
+	read := "--topic __consumer_offsets --from-beginning --timeout-ms 8000 --formatter " + tools + "consumer."
+	b.use(console, words(read+"OffsetsMessageFormatter"),
+		`"group":"idle","topic":"t","partition":0\}.*"offset":3`, `"group":"idle","topic":"t","partition":1\}.*"offset":3`)
+	b.use(console, words(read+"GroupMetadataMessageFormatter"),
+		`"group":"busy"\}.*"protocolType":"consumer","generation":1,"protocol":"range"`, `"groupInstanceId":"one"`)
+}
