@@ -147,7 +147,26 @@ func (a *account) check(s *storage.Store, p storage.Partition) error {
 	if bounds.Start > a.startMax && !a.shrinks {
 		return fmt.Errorf("starts at %d, beyond %d", bounds.Start, a.startMax)
 	}
+	if err := checkEpochs(l, all); err != nil {
+		return err
+	}
 	return a.compare(all, bounds)
+}
+
+// checkEpochs holds what the log says of leader epochs against its records.
+func checkEpochs(l *storage.Log, all []Record) error {
+	for i, r := range all {
+		if e := l.EpochAt(r.Offset); e != r.Epoch {
+			return fmt.Errorf("record %d has epoch %d, the log says %d", r.Offset, r.Epoch, e)
+		}
+		if i+1 < len(all) && all[i+1].Epoch == r.Epoch {
+			continue
+		}
+		if e, end := l.EndOfEpoch(r.Epoch); e != r.Epoch || end != r.Offset+1 {
+			return fmt.Errorf("epoch %d ends behind record %d, the log says epoch %d at %d", r.Epoch, r.Offset, e, end)
+		}
+	}
+	return nil
 }
 
 // compare holds the records, read from the log start to the high watermark,
@@ -189,7 +208,7 @@ func ReadAll(l *storage.Log) ([]Record, storage.Bounds, error) {
 	b := l.Bounds()
 	var all []Record
 	for offset := b.Start; offset < b.HighWatermark; {
-		data, _, err := l.Read(nil, offset, storage.ReadOptions{MaxBytes: 4 << 10, Whole: true})
+		data, info, err := l.Read(nil, offset, storage.ReadOptions{MaxBytes: 4 << 10, Whole: true})
 		if err != nil {
 			return all, b, fmt.Errorf("read offset %d: %w", offset, err)
 		}
@@ -199,6 +218,9 @@ func ReadAll(l *storage.Log) ([]Record, storage.Bounds, error) {
 		}
 		if len(got) == 0 || got[len(got)-1].Offset < offset {
 			return all, b, fmt.Errorf("read offset %d: nothing, in log %+v", offset, b)
+		}
+		if last := got[len(got)-1].Offset; last >= info.HighWatermark {
+			return all, b, fmt.Errorf("read offset %d: record %d lies beyond the high watermark %d", offset, last, info.HighWatermark)
 		}
 		for _, r := range got {
 			if r.Offset >= offset && r.Offset < b.HighWatermark {
