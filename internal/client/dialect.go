@@ -19,8 +19,9 @@ type Dialect interface {
 	// asked for: the member is a leader that came back to a stable group
 	// (KIP-814).
 	Lead(protocol string, members []JoinedMember, skip bool) ([]Assignment, error)
-	// Share decodes an assignment. The result is sorted.
-	Share(assignment []byte) ([]Partition, error)
+	// Share decodes an assignment of the protocol that the group has chosen. The
+	// result is sorted.
+	Share(protocol string, assignment []byte) ([]Partition, error)
 }
 
 // protocolType is that of the member's group.
@@ -50,7 +51,7 @@ func (m *Machine) protocols() []Protocol {
 // share decodes an assignment, sorted.
 func (m *Machine) share(plan []byte) ([]Partition, error) {
 	if m.c.Dialect != nil {
-		return m.c.Dialect.Share(plan)
+		return m.c.Dialect.Share(m.gen.Protocol, plan)
 	}
 	return parsePlan(plan)
 }
@@ -71,3 +72,6 @@ func (m *Machine) Lose(now time.Duration, why string) {
 	}
 	m.reset(true, why)
 }
+
+// Leaving reports whether the member is being closed, or unsubscribes.
+func (m *Machine) Leaving() bool { return m.closing != nil }
