@@ -25,11 +25,13 @@ type window chan struct{}
 func (w window) take()                 { w <- struct{}{} }
 func (w window) done(storage.Appended) { <-w }
 func (w window) wrote(error)           { <-w }
+
 func (w window) drain() {
 	for range cap(w) {
 		w <- struct{}{}
 	}
 }
+
 func benchBatch(n int, size int) []byte {
 	var b record.Builder
 	b.Reset(nil)

@@ -98,7 +98,7 @@ func TestDamagedPartitionAnswersWithItsError(t *testing.T) {
 		var derr error
 		l.DeleteRecords(1, func(_ int64, err error) { derr = err })
 		for i, err := range []error{(<-heard).Err, werr, rerr, aerr, ferr, merr, derr} {
-			if err != after.err {
+			if !errors.Is(err, after.err) {
 				t.Errorf("call %d got %v", i, err)
 			}
 		}
@@ -185,7 +185,7 @@ func TestLostAcknowledgementsEndTheStore(t *testing.T) {
 		m.failed <- cause
 		<-s.Failed()
 		synctest.Wait()
-		if s.Err() != cause || !woken {
+		if !errors.Is(s.Err(), cause) || !woken {
 			t.Errorf("store says %v, watcher woken: %t", s.Err(), woken)
 		}
 		heard := make(chan storage.Appended, 1)
@@ -193,7 +193,7 @@ func TestLostAcknowledgementsEndTheStore(t *testing.T) {
 		if a := <-heard; !errors.Is(a.Err, cause) || !errors.Is(a.Err, storage.ErrFlushFailed) {
 			t.Errorf("append got %v", a.Err)
 		}
-		if _, err := s.NextEpoch(); err != storage.ErrClosed {
+		if _, err := s.NextEpoch(); !errors.Is(err, storage.ErrClosed) {
 			t.Errorf("next epoch: %v", err)
 		}
 		if _, err := s.Create(other, storage.LogConfig{}); err == nil {
@@ -216,7 +216,7 @@ func TestCloseDoesNotWaitForADeadDisk(t *testing.T) {
 		if err := s.Close(ctx); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("close: %v", err)
 		}
-		if err := s.Close(ctx); err != storage.ErrClosed {
+		if err := s.Close(ctx); !errors.Is(err, storage.ErrClosed) {
 			t.Errorf("close again: %v", err)
 		}
 		g.Open()
@@ -235,7 +235,7 @@ func TestCloseWhileTheJournalIsDown(t *testing.T) {
 		m.broken = true
 		heard := make(chan storage.Appended, 1)
 		l.Append(batchOf("a"), storage.DurableAck, func(a storage.Appended) { heard <- a })
-		if a := <-heard; a.Err != storage.ErrFlushFailed {
+		if a := <-heard; !errors.Is(a.Err, storage.ErrFlushFailed) {
 			t.Errorf("append got %v", a.Err)
 		}
 		waiting := make(chan error, 1)
@@ -245,11 +245,11 @@ func TestCloseWhileTheJournalIsDown(t *testing.T) {
 		}()
 		time.Sleep(time.Minute)
 		l.Append(batchOf("a"), storage.DurableAck, func(a storage.Appended) { heard <- a })
-		if a := <-heard; a.Err != storage.ErrFlushFailed {
+		if a := <-heard; !errors.Is(a.Err, storage.ErrFlushFailed) {
 			t.Errorf("append got %v", a.Err)
 		}
 		closeStore(t, s)
-		if err := <-waiting; err != storage.ErrClosed {
+		if err := <-waiting; !errors.Is(err, storage.ErrClosed) {
 			t.Errorf("next epoch: %v", err)
 		}
 	})

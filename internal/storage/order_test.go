@@ -2,6 +2,7 @@ package storage_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -129,10 +130,10 @@ func TestRemovalIsFinishedByTheNextStart(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 2 {
-			if err := s.Remove(part); err != storagetest.ErrFault {
+			if err := s.Remove(part); !errors.Is(err, storagetest.ErrFault) {
 				t.Errorf("remove: %v", err)
 			}
-			if _, err := s.Create(part, storage.LogConfig{}); err != storage.ErrClosed {
+			if _, err := s.Create(part, storage.LogConfig{}); !errors.Is(err, storage.ErrClosed) {
 				t.Errorf("create in the middle of a removal: %v", err)
 			}
 		}

@@ -1,6 +1,8 @@
 package storage
 
 import (
+	"errors"
+
 	"rota/internal/record"
 )
 
@@ -48,7 +50,7 @@ func (w *Writer) Append(batch []byte, done func(error)) (base int64, err error) 
 	if err := l.refusalLocked(); err != nil || l.writer != w {
 		l.mu.Unlock()
 		c.release()
-		if err == nil || err == ErrFlushFailed {
+		if err == nil || errors.Is(err, ErrFlushFailed) {
 			err = ErrFenced
 		}
 		return 0, err

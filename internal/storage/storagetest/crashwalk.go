@@ -187,8 +187,7 @@ func (r *walker) open() {
 		Log: testLogger(r.T), JournalLimit: 1 << 20, Reserve: -1, InternalReserve: -1,
 	})
 	if err != nil {
-		var corrupt *storage.CorruptError
-		if errors.As(err, &corrupt) {
+		if _, damaged := errors.AsType[*storage.CorruptError](err); damaged {
 			r.Fatalf("a crash or a fault is taken for damage: %v", err)
 		}
 		r.s = nil

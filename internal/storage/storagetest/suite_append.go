@@ -325,13 +325,13 @@ func testWriterFenced(b *bed) {
 		b.Fatalf("next epoch %d, %v, newest %d", epoch, err, b.s.Epoch())
 	}
 	second := l.Writer(epoch)
-	if _, err := first.Append(Values("late"), told.add); err != storage.ErrFenced {
+	if _, err := first.Append(Values("late"), told.add); !errors.Is(err, storage.ErrFenced) {
 		b.Errorf("old handle got %v", err)
 	}
 	if base, err := second.Append(Values("b"), told.add); base != 1 || err != nil {
 		b.Errorf("appended at %d, %v", base, err)
 	}
-	if _, err := l.Writer(epoch-1).Append(Values("older"), told.add); err != storage.ErrFenced {
+	if _, err := l.Writer(epoch-1).Append(Values("older"), told.add); !errors.Is(err, storage.ErrFenced) {
 		b.Errorf("handle of an older epoch got %v", err)
 	}
 	time.Sleep(time.Minute)
@@ -400,10 +400,10 @@ func testClose(b *bed) {
 		b.Error("watcher was not woken")
 	}
 	got, ok := b.send(l, Values("b"), storage.DurableAck).get()
-	if !ok || got.Err != storage.ErrClosed {
+	if !ok || !errors.Is(got.Err, storage.ErrClosed) {
 		b.Errorf("append after Close: %+v, %t", got, ok)
 	}
-	if _, _, err := l.Read(nil, 0, storage.ReadOptions{MaxBytes: 1}); err != storage.ErrClosed {
+	if _, _, err := l.Read(nil, 0, storage.ReadOptions{MaxBytes: 1}); !errors.Is(err, storage.ErrClosed) {
 		b.Errorf("read after Close: %v", err)
 	}
 	if diff := cmp.Diff([]string{"a"}, b.values(mustLog(b))); diff != "" {

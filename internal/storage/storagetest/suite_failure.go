@@ -1,6 +1,7 @@
 package storagetest
 
 import (
+	"errors"
 	"fmt"
 	"testing/synctest"
 	"time"
@@ -44,7 +45,7 @@ func testFailedFlush(b *bed) {
 	b.sub.FailFlush()
 	b.gate.Open()
 	for i, a := range failed {
-		if got := b.wait(a); got.Err != storage.ErrFlushFailed {
+		if got := b.wait(a); !errors.Is(got.Err, storage.ErrFlushFailed) {
 			b.Errorf("append %d: %+v", i, got)
 		}
 	}
@@ -94,8 +95,7 @@ func testFailedFlushFences(b *bed) {
 	}
 	b.sub.FailFlush()
 	b.gate.Open()
-	epoch, err := b.s.NextEpoch()
-	if err != nil {
+	if _, err := b.s.NextEpoch(); err != nil {
 		b.Fatal(err)
 	}
 	b.untilServing(l)
@@ -103,14 +103,15 @@ func testFailedFlushFences(b *bed) {
 		b.Error(diff)
 	}
 	for _, err := range told.get() {
-		if err != storage.ErrFlushFailed {
+		if !errors.Is(err, storage.ErrFlushFailed) {
 			b.Errorf("writer was told %v", err)
 		}
 	}
-	if _, err := w.Append(Values("late"), told.add); err != storage.ErrFenced {
+	if _, err := w.Append(Values("late"), told.add); !errors.Is(err, storage.ErrFenced) {
 		b.Errorf("old handle got %v", err)
 	}
-	if epoch, err = b.s.NextEpoch(); err != nil {
+	epoch, err := b.s.NextEpoch()
+	if err != nil {
 		b.Fatal(err)
 	}
 	base, err := l.Writer(epoch).Append(Values("new"), told.add)
@@ -204,10 +205,10 @@ func testFullDisk(b *bed) {
 		b.Helper()
 		b.sub.SetFree(free)
 		time.Sleep(2 * time.Second)
-		if got := b.wait(b.send(client, Values(step), storage.DurableAck)); got.Err != wantClient {
+		if got := b.wait(b.send(client, Values(step), storage.DurableAck)); !errors.Is(got.Err, wantClient) {
 			b.Errorf("%s: client got %v, want %v", step, got.Err, wantClient)
 		}
-		if _, err := w.Append(Values(step), func(error) {}); err != wantInternal {
+		if _, err := w.Append(Values(step), func(error) {}); !errors.Is(err, wantInternal) {
 			b.Errorf("%s: writer got %v, want %v", step, err, wantInternal)
 		}
 	}

@@ -1,6 +1,7 @@
 package storagetest
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"testing/synctest"
@@ -156,7 +157,7 @@ func testRemove(b *bed) {
 	removed := &answer{}
 	go func(s *storage.Store) { removed.set(storage.Appended{Err: s.Remove(partA)}) }(b.s)
 	synctest.Wait()
-	if got, ok := parked.get(); !ok || got.Err != storage.ErrClosed {
+	if got, ok := parked.get(); !ok || !errors.Is(got.Err, storage.ErrClosed) {
 		b.Errorf("append that waited: %+v, %t", got, ok)
 	}
 	if _, ok := b.s.Log(partA); ok {
@@ -166,7 +167,7 @@ func testRemove(b *bed) {
 	if got := b.wait(removed); got.Err != nil {
 		b.Fatal(got.Err)
 	}
-	if got := b.wait(b.send(l, Values("z"), storage.DurableAck)); got.Err != storage.ErrClosed {
+	if got := b.wait(b.send(l, Values("z"), storage.DurableAck)); !errors.Is(got.Err, storage.ErrClosed) {
 		b.Errorf("append to a removed log: %v", got.Err)
 	}
 	if err := b.s.Remove(partA); err != nil {

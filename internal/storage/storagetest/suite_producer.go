@@ -134,7 +134,7 @@ func testDuplicateWaits(b *bed) {
 	b.sub.FailFlush()
 	b.gate.Open()
 	for i, a := range []*answer{first, again} {
-		if got := b.wait(a); got.Err != storage.ErrFlushFailed {
+		if got := b.wait(a); !errors.Is(got.Err, storage.ErrFlushFailed) {
 			b.Errorf("%d: %+v although the flush failed", i, got)
 		}
 	}

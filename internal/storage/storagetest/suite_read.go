@@ -70,10 +70,10 @@ func testReadAnywhere(b *bed) {
 		}
 		for offset, want := range map[int64]error{60: nil, 61: storage.ErrOffsetOutOfRange, -1: storage.ErrOffsetOutOfRange} {
 			data, info, err := l.Read(nil, offset, storage.ReadOptions{MaxBytes: 1 << 20})
-			if err != want || len(data) != 0 || info.End != 60 {
+			if !errors.Is(err, want) || len(data) != 0 || info.End != 60 {
 				b.Errorf("read %d: %d bytes, %+v, %v", offset, len(data), info, err)
 			}
-			if n, err := l.Available(offset, false); n != 0 || err != want {
+			if n, err := l.Available(offset, false); n != 0 || !errors.Is(err, want) {
 				b.Errorf("available from %d: %d, %v", offset, n, err)
 			}
 		}
@@ -191,7 +191,7 @@ func (b *bed) checkStart(l *storage.Log, start int64) {
 	}
 	if start > 0 {
 		_, info, err := l.Read(nil, start-1, storage.ReadOptions{MaxBytes: 1})
-		if err != storage.ErrOffsetOutOfRange || info.Start != start {
+		if !errors.Is(err, storage.ErrOffsetOutOfRange) || info.Start != start {
 			b.Errorf("read below the start: %+v, %v", info, err)
 		}
 	}
@@ -253,7 +253,7 @@ func testDeleteRecords(b *bed) {
 		l = b.log(partA, small())
 		b.checkStart(l, c.want)
 	}
-	if _, err := b.tryDeleteRecords(l, 41); err != storage.ErrOffsetOutOfRange {
+	if _, err := b.tryDeleteRecords(l, 41); !errors.Is(err, storage.ErrOffsetOutOfRange) {
 		b.Errorf("beyond the end: %v", err)
 	}
 	if err := b.s.Retain(); err != nil {
