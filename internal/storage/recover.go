@@ -56,12 +56,11 @@ func (r *recovery) Manifest(m *Manifest) error {
 	if n := len(l.epochs); n > 0 {
 		l.epoch = l.epochs[n-1].Epoch
 	}
-	var err error
-	if l.settledProducers, err = decodeProducers(m.Producers); err != nil {
-		l.damage(&CorruptError{Reason: err.Error()})
-		return nil
+	known, err := decodeProducers(m.Producers)
+	if err != nil {
+		l.damage(&CorruptError{File: "manifest", Reason: err.Error()})
 	}
-	l.producers = l.settledProducers.clone()
+	l.settledProducers, l.producers = known, known.clone()
 	return nil
 }
 
