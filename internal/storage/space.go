@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"math"
 	"sync/atomic"
 	"time"
 )
@@ -29,6 +30,19 @@ const (
 	// spaceRetryPause is the pause between two checks while appends are refused.
 	spaceRetryPause = 100 * time.Millisecond
 )
+
+// Free is the room that the medium has left, in bytes; math.MaxInt64 if it knows
+// no bound.
+func (s *Store) Free() (int64, error) { return s.m.Free() }
+
+// Total is the room that the medium has in all, with what others keep there,
+// in bytes; math.MaxInt64 if it knows no bound.
+func (s *Store) Total() (int64, error) {
+	if sized, ok := s.m.(interface{ Total() (int64, error) }); ok {
+		return sized.Total()
+	}
+	return math.MaxInt64, nil
+}
 
 // full reports whether an append must be refused.
 func (s *Store) full(internal bool) bool {

@@ -85,7 +85,16 @@ func (osFS) List(dir string) ([]string, error) {
 	return names, nil
 }
 
-func (osFS) Free(dir string) (int64, error) { return freeSpace(dir) }
+func (osFS) Free(dir string) (int64, error) {
+	_, free, err := space(dir)
+	return free, err
+}
+
+// Total is for the function of that name.
+func (osFS) Total(dir string) (int64, error) {
+	total, _, err := space(dir)
+	return total, err
+}
 
 func (osFS) Lock(name string) (io.Closer, error) {
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, fileMode)

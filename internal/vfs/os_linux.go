@@ -151,15 +151,17 @@ func exchange(a, b string) error {
 	}
 }
 
-func freeSpace(dir string) (int64, error) {
+// space is how large the file system of a folder is, and what is free.
+func space(dir string) (total, free int64, err error) {
 	var s syscall.Statfs_t
 	for {
 		err := syscall.Statfs(dir, &s)
 		if err == nil {
-			return int64(s.Bavail) * int64(s.Bsize), nil //nolint:unconvert // the types differ between architectures
+			size := int64(s.Bsize) //nolint:unconvert // the types differ between architectures
+			return int64(s.Blocks) * size, int64(s.Bavail) * size, nil
 		}
 		if !errors.Is(err, syscall.EINTR) {
-			return 0, &os.PathError{Op: "statfs", Path: dir, Err: err}
+			return 0, 0, &os.PathError{Op: "statfs", Path: dir, Err: err}
 		}
 	}
 }

@@ -21,6 +21,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"math"
 	"path/filepath"
 	"syscall"
 )
@@ -100,6 +101,15 @@ type Dir interface {
 	// the whole file system. It reports failures since OpenDir that no sync
 	// of this Dir has reported.
 	SyncAll(names []string) error
+}
+
+// Total is the size of the file system where dir is, in bytes; math.MaxInt64 if
+// it is not known.
+func Total(fsys FS, dir string) (int64, error) {
+	if sized, ok := fsys.(interface{ Total(string) (int64, error) }); ok {
+		return sized.Total(dir)
+	}
+	return math.MaxInt64, nil
 }
 
 // MkdirAll makes a folder and its missing parents, all durable.

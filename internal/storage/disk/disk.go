@@ -209,6 +209,10 @@ func (m *Medium) JournalSize() int64 { return m.journal.size() }
 // Free implements storage.Medium.
 func (m *Medium) Free() (int64, error) { return m.c.FS.Free(m.c.Dir) }
 
+// Total is the size of the file system that holds the folder, in bytes;
+// math.MaxInt64 if it is not known.
+func (m *Medium) Total() (int64, error) { return vfs.Total(m.c.FS, m.c.Dir) }
+
 // Failed returns a channel that is closed, after the error has been sent, when
 // a sync fails that covers records already acknowledged (durability interval
 // and never). The broker must stop: it cannot take its word back.
