@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -85,7 +86,7 @@ func Start(ctx context.Context, c Config) (_ *Broker, err error) {
 	undo = append(undo, func() { b.catalog.Close() })
 	b.clusterID = b.catalog.ClusterID()
 
-	b.broker = broker.New(broker.Config{Settings: settings, Log: c.Log}, b.store, b.catalog, nil)
+	b.broker = broker.New(broker.Config{Settings: settings, LogDir: logDir(c), Log: c.Log}, b.store, b.catalog, nil)
 	undo = append(undo, b.broker.Close)
 	if err = b.broker.OpenTopics(ctx); err != nil {
 		return nil, err
@@ -141,6 +142,17 @@ func openStore(ctx context.Context, c Config, s *broker.Settings, h *hooks.Hooks
 		return nil, fmt.Errorf("data folder %s: %w", dir, err)
 	}
 	return store, nil
+}
+
+// logDir is how clients are told where the data lies.
+func logDir(c Config) string {
+	if c.DataDir == "" {
+		return "" // in memory
+	}
+	if dir, err := filepath.Abs(c.DataDir); err == nil {
+		return dir
+	}
+	return c.DataDir
 }
 
 // openCatalog opens the log of topics and configurations.
@@ -228,6 +240,20 @@ func (b *Broker) Addr() string { return b.addr }
 
 // ClusterID is made at the first start on a folder and never changes.
 func (b *Broker) ClusterID() string { return b.clusterID }
+
+// MoveCoordinator moves the coordinator of a group, with all groups that share
+// its partition of __consumer_offsets, as if another broker had taken over:
+// they are unloaded and loaded again under a new leader epoch. Requests that
+// are parked in them get NOT_COORDINATOR, and members go on with the
+// generation and the assignment that they have. Clients do the same with
+// ElectLeaders on that partition.
+//
+// It returns when the groups have been loaded again, or with the context's
+// error while the move goes on. Other errors say why the groups are not served
+// now.
+func (b *Broker) MoveCoordinator(ctx context.Context, group string) error {
+	return b.broker.MoveCoordinator(ctx, b.coord.PartitionOf(group))
+}
 
 // Failed is closed when the broker can no longer serve: the disk failed in a
 // way that acknowledged records may not survive. Err says why.

@@ -30,6 +30,9 @@ type Config struct {
 	// Settings holds what the operator set at the start, by Kafka's names
 	// (--set). Default: ParseSettings of nothing.
 	Settings *Settings
+	// LogDir names the folder that holds the data, for DescribeLogDirs. Default
+	// "memory".
+	LogDir string
 	// Log receives what an operator must know. Default: discarded.
 	Log *slog.Logger
 }
@@ -88,6 +91,9 @@ func (c Config) withDefaults() Config {
 		if c.FetchSessionSlots == 0 {
 			c.FetchSessionSlots = -1
 		}
+	}
+	if c.LogDir == "" {
+		c.LogDir = "memory"
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)

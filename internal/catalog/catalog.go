@@ -110,6 +110,9 @@ func (c *Catalog) View() *View { return c.view.Load() }
 // ClusterID is made once and never changes: 22 characters of base64url, as Kafka's.
 func (c *Catalog) ClusterID() string { return c.clusterID }
 
+// Bounds are the ends of the catalog's log, and its leader epoch.
+func (c *Catalog) Bounds() storage.Bounds { return c.log.Bounds() }
+
 // Deleting lists the topics between BeginDelete and EndDelete, by name.
 func (c *Catalog) Deleting() []*Topic { return c.view.Load().deleting }
 
