@@ -13,11 +13,12 @@ import (
 	"rota/internal/storage"
 )
 
-// flaky is a medium whose n-th flush from now fails, once.
+// flaky is a medium whose n-th flush from now fails, once, and that may be slow.
 type flaky struct {
 	storage.Medium
 	mu     sync.Mutex
-	left   int // flushes until one fails; 0: none will
+	slow   time.Duration // each flush takes this much longer
+	left   int           // flushes until one fails; 0: none will
 	broken bool
 	failed int
 }
@@ -26,6 +27,13 @@ func (m *flaky) failIn(flushes int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.left = flushes
+}
+
+// delay makes flushes slower.
+func (m *flaky) delay(d time.Duration) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.slow = d
 }
 
 var errFlaky = errors.New("the disk did not like it")
@@ -38,10 +46,14 @@ func (m *flaky) Flush(f storage.Flush, written func(), done func(error)) {
 			m.failed++
 		}
 	}
-	broken := m.broken
+	broken, slow := m.broken, m.slow
 	m.mu.Unlock()
 	if broken {
 		done(errFlaky)
+		return
+	}
+	if slow > 0 {
+		time.AfterFunc(slow, func() { m.Medium.Flush(f, written, done) })
 		return
 	}
 	m.Medium.Flush(f, written, done)

@@ -13,3 +13,20 @@ func adminAPIs() []API {
 		describeClusterAPI(),
 	}
 }
+
+// clusterAPIs are the APIs of where partitions lie and who leads them, as
+// Kafka's tools ask for them.
+func clusterAPIs() []API {
+	return []API{
+		alterReplicaLogDirsAPI(),
+		describeLogDirsAPI(),
+		electLeadersAPI(),
+		alterPartitionAssignmentsAPI(),
+		listPartitionReassignmentsAPI(),
+		describeQuorumAPI(),
+		updateFeaturesAPI(),
+		describeProducersAPI(),
+		listConfigResourcesAPI(),
+		describeTopicPartitionsAPI(),
+	}
+}

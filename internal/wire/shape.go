@@ -23,6 +23,7 @@ import (
 //	str str? bytes bytes?      strings and bytes; with ? they may be null
 //	[ ... ]   [? ... ]         an array of elements; with ? it may be null
 //	[?2 ... ]                  one that may be null from version 2 on
+//	{? ... }                   parts behind a byte that says whether they are there
 //	tags                       tagged fields; only flexible versions have them
 //
 // A part may name its versions: str@3+ or i64@2-4 or i32@1. On an array they
@@ -31,9 +32,9 @@ import (
 // part is one step of a compiled shape.
 type part struct {
 	kind     partKind
-	size     int  // of a fixed part
-	nullable bool // null is allowed
-	elements []part
+	size     int    // of a fixed part
+	nullable bool   // null is allowed
+	elements []part // of an array, or optional
 }
 
 type partKind uint8
@@ -43,6 +44,7 @@ const (
 	stringPart
 	bytesPart
 	arrayPart
+	optionalPart
 	tagsPart
 )
 
@@ -85,6 +87,8 @@ func (w *walker) all(parts []part) {
 			w.count(w.tags())
 		case arrayPart:
 			w.array(p)
+		case optionalPart:
+			w.optional(p)
 		}
 		if w.bad {
 			return
@@ -114,6 +118,18 @@ func (w *walker) array(p *part) {
 		return
 	}
 	for ; n > 0 && !w.bad; n-- {
+		w.all(p.elements)
+	}
+}
+
+func (w *walker) optional(p *part) {
+	if len(w.b) == 0 {
+		w.fail()
+		return
+	}
+	there := int8(w.b[0]) != -1 // as the decoder sees it
+	w.skip(1)
+	if there {
 		w.all(p.elements)
 	}
 }
@@ -153,7 +169,7 @@ type shapeParser struct {
 // parts reads up to the end, or to a closing bracket.
 func (p *shapeParser) parts() []part {
 	var parts []part
-	for len(p.words) > 0 && p.words[0] != "]" {
+	for len(p.words) > 0 && p.words[0] != "]" && p.words[0] != "}" {
 		word, versions, _ := strings.Cut(p.words[0], "@")
 		p.words = p.words[1:]
 		made, ok := p.part(word)
@@ -179,12 +195,10 @@ func (p *shapeParser) part(word string) (part, bool) {
 		// The decoder and other brokers take null for empty here, and some
 		// clients send it.
 		return part{kind: bytesPart, nullable: true}, true
+	case word == "{?":
+		return part{kind: optionalPart, elements: p.until("}")}, true
 	case strings.HasPrefix(word, "["):
-		elements := p.parts()
-		if len(p.words) == 0 {
-			panic("wire: shape: ] is missing")
-		}
-		p.words = p.words[1:]
+		elements := p.until("]")
 		since, nullable := strings.CutPrefix(word[1:], "?")
 		if nullable && since != "" {
 			nullable = p.version >= number(since)
@@ -192,6 +206,16 @@ func (p *shapeParser) part(word string) (part, bool) {
 		return part{kind: arrayPart, nullable: nullable, elements: elements}, true
 	}
 	panic(fmt.Sprintf("wire: shape: %q is no part", word))
+}
+
+// until reads the parts up to a closing bracket.
+func (p *shapeParser) until(bracket string) []part {
+	parts := p.parts()
+	if len(p.words) == 0 || p.words[0] != bracket {
+		panic("wire: shape: " + bracket + " is missing")
+	}
+	p.words = p.words[1:]
+	return parts
 }
 
 // in says whether the version is among versions: "", "3+", "2-4" or "1".

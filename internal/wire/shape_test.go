@@ -66,6 +66,10 @@ func randomize(r *rand.Rand, v reflect.Value, depth int) {
 			s := strings.Repeat("s", r.IntN(4))
 			v.Set(reflect.ValueOf(&s))
 		}
+		if v.Type().Elem().Kind() == reflect.Struct && r.IntN(2) == 0 {
+			v.Set(reflect.New(v.Type().Elem()))
+			randomize(r, v.Elem(), depth+1)
+		}
 	case reflect.String:
 		v.SetString(strings.Repeat("x", r.IntN(200)))
 	case reflect.Slice:
