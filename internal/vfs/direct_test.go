@@ -19,7 +19,7 @@ func TestDirectFileHoldsWhatWasWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	var want []byte
-	for range 200 {
+	for range 60 {
 		at := rng.IntN(len(want) + 1)
 		if rng.IntN(3) > 0 {
 			at = len(want) // mostly at the end, as segments are

@@ -224,3 +224,21 @@ func BenchmarkFlushBesideSettling(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkOpen starts on a new folder and sends the first flush.
+func BenchmarkOpen(b *testing.B) {
+	for _, fs := range []string{"mem", "os"} {
+		b.Run(fs, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				c := Config{FS: vfs.NewMem(), Dir: "data"}
+				if fs == "os" {
+					c = Config{Dir: filepath.Join(b.TempDir(), "data")}
+				}
+				m, _ := recoverFrom(b, c)
+				flush(b, m, 1, storage.Frame{Kind: storage.FrameEpoch, Epoch: 1})
+				closeMedium(b, m)
+			}
+		})
+	}
+}

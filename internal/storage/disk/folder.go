@@ -49,29 +49,38 @@ func (e *VersionError) Error() string {
 	return fmt.Sprintf("%s has version %d, this build knows %d: use a newer rota", e.File, e.Found, e.Known)
 }
 
+// folders are those in a data folder.
+var folders = [...]string{journalName, manifestName, segmentName}
+
 // prepareFolder checks the version of the folder, and makes what a new one
-// has. Nothing exists in it before the format file does.
+// has.
 func prepareFolder(fsys vfs.FS, dir string) error {
 	names, err := fsys.List(dir)
 	if err != nil {
 		return err
 	}
+	made := false
 	if slices.Contains(names, formatName) {
 		err = checkFormat(fsys, dir)
 	} else {
+		made = true
 		err = makeFormat(fsys, dir, names)
 	}
 	if err != nil {
 		return err
 	}
-	for _, name := range []string{journalName, manifestName, segmentName} {
+	for _, name := range folders {
 		if !slices.Contains(names, name) {
+			made = true
 			if err := fsys.Mkdir(filepath.Join(dir, name)); err != nil {
 				return err
 			}
 		}
 	}
-	return vfs.SyncDir(fsys, dir)
+	if made {
+		return vfs.SyncDir(fsys, dir)
+	}
+	return nil
 }
 
 func checkFormat(fsys vfs.FS, dir string) error {
@@ -90,9 +99,18 @@ func checkFormat(fsys vfs.FS, dir string) error {
 	return nil
 }
 
+// makeFormat makes the format file of a new folder. A crash may have kept the
+// folders in it and not the file, but then they are empty.
 func makeFormat(fsys vfs.FS, dir string, names []string) error {
-	for _, name := range []string{journalName, manifestName, segmentName} {
-		if slices.Contains(names, name) {
+	for _, name := range folders {
+		if !slices.Contains(names, name) {
+			continue
+		}
+		inside, err := fsys.List(filepath.Join(dir, name))
+		if err != nil {
+			return err
+		}
+		if len(inside) > 0 {
 			return fmt.Errorf("it holds %s but no file %s: it is damaged, or not a data folder", name, formatName)
 		}
 	}
@@ -109,10 +127,7 @@ func makeFormat(fsys vfs.FS, dir string, names []string) error {
 	if err := f.Sync(); err != nil {
 		return err
 	}
-	if err := fsys.Rename(path+tmpExt, path); err != nil {
-		return err
-	}
-	return vfs.SyncDir(fsys, dir)
+	return fsys.Rename(path+tmpExt, path)
 }
 
 // partitionName is how files and folders name a partition.

@@ -631,3 +631,23 @@ func TestTrimmedActiveFileIsLeftBehind(t *testing.T) {
 	wantOffsets(t, h, []string{"5:5"})
 	closeMedium(t, m)
 }
+
+func TestFlushAllocatesNothing(t *testing.T) {
+	c := Config{FS: vfs.NewMem(), Dir: "data"}
+	m, _ := recoverFrom(t, c)
+	frames := []storage.Frame{batchFrame(partition(1, 0), batch(0, 1, 0, 300)), batchFrame(partition(1, 1), batch(0, 1, 0, 9000))}
+	n := uint64(0)
+	var failed error
+	written, done := func() {}, func(err error) { failed = errors.Join(failed, err) }
+	// The file system's memory grows, so it is allowed a little.
+	if per := testing.AllocsPerRun(1000, func() {
+		n++
+		m.Flush(storage.Flush{Number: n, Frames: frames}, written, done)
+	}); per > 0.5 {
+		t.Errorf("%v allocations for a flush", per)
+	}
+	if failed != nil {
+		t.Error(failed)
+	}
+	closeMedium(t, m)
+}

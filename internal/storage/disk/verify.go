@@ -140,7 +140,9 @@ func (sg *segment) verifyAll(s storage.Segment) (largest int64, err error) {
 		case next > s.End:
 			return largest, sg.corrupt(pos, fmt.Sprintf("a batch ends at offset %d, the segment at %d", next, s.End))
 		}
-		largest = max(largest, h.MaxTimestamp)
+		if h.Count > 0 { // compaction leaves batches without records
+			largest = max(largest, h.MaxTimestamp)
+		}
 		pos += int64(h.Size())
 	}
 	return largest, nil
