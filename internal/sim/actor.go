@@ -342,10 +342,11 @@ func instanceName(n int) string { return "i" + itoa(n) }
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
-// assignorSets are those that can live in one group.
+// assignorSets are those that can live in one group, also after a move, which
+// leaves members in the record with the protocol of their generation only.
 var assignorSets = [][][]assignor.Assignor{
 	{{assignor.Range{}}, {assignor.Range{}, assignor.CooperativeSticky{}}},
 	{{assignor.CooperativeSticky{}}},
 	{{assignor.CooperativeSticky{}}},
-	{{assignor.RoundRobin{}, assignor.Range{}}, {assignor.Range{}, assignor.RoundRobin{}}, {assignor.Range{}}},
+	{{assignor.RoundRobin{}, assignor.Range{}}, {assignor.Range{}, assignor.RoundRobin{}}},
 }

@@ -73,9 +73,6 @@ func (w *World) noteJoin(p *probe, c *call) {
 		id = j.NewMemberID
 	}
 	g := w.groups[p.g]
-	if j.InstanceID != nil && g.instances[id] == "" {
-		g.instances[id] = *j.InstanceID
-	}
 	if l := g.members[id]; l == nil {
 		g.members[id] = &lease{session: j.SessionTimeout}
 	} else {
@@ -95,20 +92,18 @@ func (w *World) noteMember(c *call, fx *group.Effects) {
 		c.member = r.MemberID
 	case group.Join:
 		c.member = r.MemberID
-		if r.MemberID != "" {
-			return
-		}
-		used := true
+		used, accepted := true, true
 		for i := range fx.Replies {
 			if j, ok := fx.Replies[i].Body.(group.Joined); ok && c.life.get(fx.Replies[i].Ticket) == c {
-				used = j.MemberID == r.NewMemberID
+				used, accepted = j.MemberID == r.NewMemberID, j.Code == 0
 			}
 		}
-		if used {
+		if r.MemberID == "" && used {
 			c.member = r.NewMemberID
 			c.actor.ids++
-		} else {
-			delete(w.groups[c.group].instances, r.NewMemberID)
+		}
+		if accepted && r.InstanceID != nil {
+			w.groups[c.group].instances[c.member] = *r.InstanceID
 		}
 	}
 }

@@ -37,7 +37,7 @@ func drawOptions(r *random, history bool) options {
 	c.NewMemberTimeout = pick(r, 15*time.Second, time.Minute)
 	c.OffsetsRetention = pick(r, time.Minute, 5*time.Minute, time.Hour)
 	c.MaxSize = pick(r, math.MaxInt32, math.MaxInt32, math.MaxInt32, 2, 4)
-	c.MaxRecordBytes = pick(r, 16<<20, 16<<20, 16<<20, 16<<20, 16<<20, 700)
+	c.MaxRecordBytes = pick(r, 16<<20, 16<<20, 16<<20, 16<<20, 450)
 	if history {
 		c.OffsetsRetention, c.MaxRecordBytes = 1000*time.Hour, 16<<20
 		o.groups, o.actors, o.chaos = 1, 5, 20

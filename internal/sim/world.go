@@ -118,7 +118,8 @@ func (w *World) newActor(i int, r *random) *actor {
 	a.config = client.Config{
 		InstanceID: a.instance, Assignors: set[r.below(len(set))], SessionTimeout: a.session, PollInterval: a.rebalance,
 		HeartbeatInterval: pick(r, time.Second, 2*time.Second, 3*time.Second), RequestTimeout: pick(r, 2*time.Second, 10*time.Second, 30*time.Second),
-		AutoCommit: r.oneIn(3), AutoCommitInterval: 2 * time.Second,
+		AutoCommit:         r.oneIn(3) && !w.o.history, // of the history are commits of one offset
+		AutoCommitInterval: 2 * time.Second,
 	}
 	a.topics = slices.Clone(topicNames[:1+r.below(2)])
 	a.newMachine(w)
