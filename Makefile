@@ -4,6 +4,7 @@ CC_OK   := $(shell command -v $${CC:-cc} >/dev/null 2>&1 && echo yes)
 RACE    := $(if $(CC_OK),-race,)
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 FUZZTIME ?= 20s
+SIMSEEDS ?= 4000
 SOURCES := $(shell find . -name '*.go' -not -path './test/*' -not -path './bench/*' -not -path './tools/*' 2>/dev/null) go.mod go.sum
 
 .PHONY: build test test-go test-clients demo lint interop bench fuzz sim docs clean
@@ -46,7 +47,7 @@ docs: build
 INTEROP ?= 1
 interop: build
 	@rm -rf .cache/interop; code=0; \
-	for p in interop kafka; do \
+	for p in interop kafka workloads; do \
 		(cd test/$$p && INTEROP=$(INTEROP) INTEROP_PAGE=1 ROTA_BIN=$(CURDIR)/bin/rota $(GO) test -count=1 -timeout 30m) || code=1; \
 	done; \
 	(cd test && $(GO) run ./report/page) || code=1; exit $$code
@@ -60,7 +61,7 @@ mutate:
 	cd tools && $(GO) run ./mutate -out ../docs/MUTATIONS.md
 
 sim:
-	@echo "sim: the simulator is not built yet"
+	$(GO) test ./internal/sim -count=1 -timeout 8m -run 'Seeds$$|Histories' -v -sim.seeds $(SIMSEEDS)
 
 clean:
 	rm -rf bin .cache
