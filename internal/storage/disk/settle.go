@@ -84,6 +84,9 @@ func (m *Medium) Settle(moves []storage.Move) error {
 		err = errors.Join(err, f.Close())
 	}
 	if err != nil {
+		if r.newFolder {
+			clear(m.settler.folders) // their names may not be durable
+		}
 		return err
 	}
 	for i := range moves {
@@ -284,6 +287,7 @@ func (m *Medium) install(p storage.Partition) error {
 // start.
 func (m *Medium) dropSegment(p storage.Partition, token string) {
 	m.segments.forget(segmentKey{p, token})
+	defer m.segments.forget(segmentKey{p, token}) // a late reader may have opened it again
 	for _, rel := range []string{segmentPath(p, token), indexPath(p, token)} {
 		if err := removeIfThere(m.c.FS, filepath.Join(m.c.Dir, rel)); err != nil {
 			m.c.Log.Warn("unused file stays", "file", rel, "err", err)
