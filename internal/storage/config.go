@@ -33,6 +33,17 @@ type Config struct {
 	// ProducerExpiry is how long the state of an idle producer is kept.
 	// Default 24 h (producer.id.expiration.ms).
 	ProducerExpiry time.Duration
+	// CleanInterval is the pause between two looks for logs to compact
+	// (log.cleaner.backoff.ms). Default 15 s. Negative: only Clean compacts
+	// (log.cleaner.enable).
+	CleanInterval time.Duration
+	// CleanMemory bounds the table of keys of a compaction pass, in bytes
+	// (log.cleaner.dedupe.buffer.size). Default 16 MiB, which holds 600,000
+	// keys; a log with more takes several passes.
+	CleanMemory int
+	// CleanRate bounds what compaction reads and writes, in bytes a second
+	// (log.cleaner.io.max.bytes.per.second). 0: it rests as long as it works.
+	CleanRate int64
 }
 
 func (c Config) withDefaults() Config {
@@ -51,6 +62,8 @@ func (c Config) withDefaults() Config {
 	setDefault(&c.InternalReserve, 64<<20)
 	setDefault(&c.RetentionInterval, 5*time.Minute)
 	setDefault(&c.ProducerExpiry, 24*time.Hour)
+	setDefault(&c.CleanInterval, 15*time.Second)
+	setDefault(&c.CleanMemory, 16<<20)
 	return c
 }
 
@@ -64,9 +77,17 @@ type LogConfig struct {
 	RetentionAge    time.Duration // -1 = unbounded
 	Delete          bool          // cleanup.policy has delete
 	Compact         bool          // cleanup.policy has compact: records need keys
-	LogAppendTime   bool          // message.timestamp.type
-	TimestampBefore time.Duration // message.timestamp.before.max.ms, <=0 = unbounded
-	TimestampAfter  time.Duration // message.timestamp.after.max.ms, <=0 = unbounded
+	// Of compaction: how long a tombstone stays after it was compacted first
+	// (delete.retention.ms), the age that a record must have and the one at
+	// which it is compacted in any case (0: none), and the share of the log
+	// that must be new (min.cleanable.dirty.ratio).
+	DeleteRetention  time.Duration
+	MinCompactionLag time.Duration
+	MaxCompactionLag time.Duration
+	DirtyRatio       float64
+	LogAppendTime    bool          // message.timestamp.type
+	TimestampBefore  time.Duration // message.timestamp.before.max.ms, <=0 = unbounded
+	TimestampAfter   time.Duration // message.timestamp.after.max.ms, <=0 = unbounded
 	// Compression is the codec that batches are stored with (0 none, 1 gzip,
 	// 2 snappy, 3 lz4, 4 zstd), or -1 to keep the producer's.
 	Compression int8

@@ -36,10 +36,13 @@ type Log struct {
 	// What the manifest has. The slice and the map never change: each round
 	// makes new ones.
 	segments         []Segment
+	cleaned          int   // of them, from the first, compaction has been over
 	settled          int64 // offset after the last record in segments
 	settledStart     int64 // log start offset
 	settledFlush     uint64
 	settledProducers producers // the state at settled
+
+	compaction compaction
 
 	// entries are the batches in the tail, in order: first those that are
 	// durable, then those in flushes that are under way, then those that wait

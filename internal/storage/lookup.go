@@ -1,6 +1,8 @@
 package storage
 
 import (
+	"slices"
+
 	"rota/internal/record"
 )
 
@@ -13,13 +15,30 @@ type Found struct {
 // FirstSince returns the first record at or after ts (milliseconds) below the
 // visible end, and false if there is none. Errors: ErrClosed, a *CorruptError.
 func (l *Log) FirstSince(ts int64, committed bool) (Found, bool, error) {
-	l.mu.Lock()
-	err, segments := l.err, l.segments
-	from, visible := l.start, l.visibleLocked(committed)
-	l.mu.Unlock()
-	if err != nil {
-		return Found{}, false, err
+	for {
+		l.mu.Lock()
+		err, segments := l.err, l.segments
+		from, visible := l.start, l.visibleLocked(committed)
+		l.mu.Unlock()
+		if err != nil {
+			return Found{}, false, err
+		}
+		found, ok, err := l.firstSince(ts, segments, from, visible)
+		if err == nil || l.has(segments) {
+			return found, ok, err
+		}
 	}
+}
+
+// has reports whether the log still has just these segments. What fails while
+// they are being replaced is tried again.
+func (l *Log) has(segments []Segment) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Equal(l.segments, segments)
+}
+
+func (l *Log) firstSince(ts int64, segments []Segment, from, visible int64) (Found, bool, error) {
 	for _, seg := range segments {
 		if seg.End <= from || seg.MaxTimestamp < ts {
 			continue
@@ -90,19 +109,28 @@ func (l *Log) batchesBetween(at, end int64, f func(batch []byte, h *record.Heade
 // MaxTimestamp returns the first record with the largest timestamp (KIP-734),
 // and false if the log is empty. Errors: ErrClosed, a *CorruptError.
 func (l *Log) MaxTimestamp() (Found, bool, error) {
-	l.mu.Lock()
-	err, start, hw := l.err, l.start, l.hw
-	at, newest := l.newestLocked()
-	l.mu.Unlock()
-	if err != nil || start >= hw || newest == record.None {
-		return Found{}, false, err
+	for {
+		l.mu.Lock()
+		err, start, hw, segments := l.err, l.start, l.hw, l.segments
+		at, newest := l.newestLocked()
+		l.mu.Unlock()
+		if err != nil || start >= hw || newest == record.None {
+			return Found{}, false, err
+		}
+		found, ok, err := l.newestAt(at, start, hw)
+		if err == nil && ok || l.has(segments) {
+			return found, ok, err
+		}
 	}
+}
+
+// newestAt returns the first record with the largest timestamp of the batch at
+// an offset.
+func (l *Log) newestAt(at, start, hw int64) (found Found, ok bool, err error) {
 	end := at + 1
 	if at < start {
 		at, end = start, hw // the batch with it begins below the log start
 	}
-	var found Found
-	ok := false
 	err = l.batchesBetween(at, end, func(batch []byte, h *record.Header, c *codec) (bool, error) {
 		if ok && h.MaxTimestamp <= found.Timestamp {
 			return true, nil

@@ -86,6 +86,9 @@ type Manifest struct {
 	// LastStable is the last stable offset at End. Aborted transactions live
 	// in the segments' own index.
 	LastStable int64
+	// Cleaned is how many of the first Segments compaction has been over.
+	// Nothing is appended to those any more.
+	Cleaned int
 }
 
 // Move is one partition's part of a settling round: Batches go behind the last
@@ -130,7 +133,8 @@ type Report struct {
 }
 
 // Medium is where a Store keeps its bytes. Calls of one group (Flush and Reopen;
-// Trim, Settle, NewToken and Remove) come from one goroutine at a time; the two
+// Trim, Settle, Write,
+// NewToken and Remove) come from one goroutine at a time; the two
 // groups may overlap. Read, Seek, JournalSize and Free may be called from any
 // goroutine at any time.
 //
@@ -174,6 +178,11 @@ type Medium interface {
 	// round then writes the same bytes at the same positions again, under the
 	// same tokens, perhaps more.
 	Settle(moves []Move) error
+	// Write puts batches into a segment that no manifest lists yet, and makes
+	// them durable. A later Settle has the manifest that lists it; a restart
+	// before that deletes it. created is the segment's. The partition has
+	// other segments. After an error the segment can only be dropped.
+	Write(p Partition, created int64, w *SegmentWrite) error
 	// NewToken names the bytes of a new segment of p that starts at base.
 	NewToken(p Partition, base int64) string
 	// Read appends to dst whole batches of segment s, beginning with the one

@@ -28,13 +28,14 @@ func (w *settler) plan(l *Log, cut uint64, now int64) (*plan, error) {
 	}
 	w.scratch = append(w.scratch[:0], l.entries.all()[:n]...)
 	p := &plan{l: l, entries: n, producers: l.settledProducers}
-	m := &Manifest{Partition: l.p, Start: l.start, End: l.settled, Flush: cut}
+	m := &Manifest{Partition: l.p, Start: l.start, End: l.settled, Flush: cut, Cleaned: l.cleaned}
 	if n > 0 {
 		m.End = w.scratch[n-1].next()
 	}
 	m.LastStable = m.End
 	m.Epochs = epochsWithin(l.epochs, m.Start, m.End)
-	segments := l.segments
+	segments, sealed := l.segments, l.compaction.sealed
+	p.move.Drop = l.compaction.leftOver
 	l.mu.Unlock()
 
 	conf := l.Config()
@@ -48,7 +49,7 @@ func (w *settler) plan(l *Log, cut uint64, now int64) (*plan, error) {
 			return nil, err
 		}
 		p.pins.add(e.chunk)
-		seg := l.segmentFor(m, e, &conf, now)
+		seg := l.segmentFor(m, e, &conf, sealed, now)
 		w.slabs.write(&p.move, seg, e)
 		seg.Size += int64(e.size)
 		seg.End = e.next()
@@ -68,11 +69,12 @@ func (w *settler) plan(l *Log, cut uint64, now int64) (*plan, error) {
 }
 
 // segmentFor is the segment that the next batch goes to: the last one, or a
-// new one behind it.
-func (l *Log) segmentFor(m *Manifest, e *entry, conf *LogConfig, now int64) *Segment {
-	if n := len(m.Segments); n > 0 {
+// new one behind it. Compaction has, or is about to have, those that are
+// cleaned or sealed.
+func (l *Log) segmentFor(m *Manifest, e *entry, conf *LogConfig, sealed string, now int64) *Segment {
+	if n := len(m.Segments); n > m.Cleaned && m.Segments[n-1].Token != sealed {
 		last := &m.Segments[n-1]
-		if last.Size+int64(e.size) <= conf.SegmentBytes && now-last.Created < conf.SegmentAge.Milliseconds() {
+		if last.Size+int64(e.size) <= conf.SegmentBytes && now-last.Created < conf.rollAge().Milliseconds() {
 			return last
 		}
 	}
@@ -109,6 +111,7 @@ func (p *plan) commit() {
 	l.settledProducers = p.producers
 	l.epochs = epochsSince(l.epochs, m.Start)
 	l.tokens = nil
+	l.compaction.leftOver = nil
 	l.mu.Unlock()
 	p.pins.release()
 }

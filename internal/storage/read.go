@@ -43,10 +43,7 @@ func (l *Log) Read(dst []byte, offset int64, o ReadOptions) ([]byte, ReadInfo, e
 	case offset >= visible:
 		return dst, info, nil
 	case settled:
-		dst, err := l.readSegment(dst, seg, offset, visible, o)
-		if err != nil {
-			err = l.deleted(offset, err)
-		}
+		dst, err := l.readSettled(dst, seg, offset, visible, o)
 		return dst, info, err
 	}
 	got := l.readTail(dst, offset, visible, o)
@@ -56,14 +53,14 @@ func (l *Log) Read(dst []byte, offset int64, o ReadOptions) ([]byte, ReadInfo, e
 		seg, settled = l.segmentLocked(offset)
 		l.mu.Unlock()
 		if settled {
-			got, err = l.readSegment(dst, seg, offset, visible, o)
+			got, err = l.readSettled(dst, seg, offset, visible, o)
 		}
 	}
 	return got, info, err
 }
 
-// segmentLocked is the segment with the batch that contains offset, and false
-// if there is none.
+// segmentLocked is the segment with the batch that contains offset, or else the
+// next one, and false if there is none.
 func (l *Log) segmentLocked(offset int64) (Segment, bool) {
 	if offset >= l.settled {
 		return Segment{}, false
@@ -73,6 +70,24 @@ func (l *Log) segmentLocked(offset int64) (Segment, bool) {
 		return Segment{}, false
 	}
 	return l.segments[i], true
+}
+
+// readSettled reads from seg, or from what has taken its place by then:
+// compaction and retention delete segments while they are being read.
+func (l *Log) readSettled(dst []byte, seg Segment, offset, visible int64, o ReadOptions) ([]byte, error) {
+	for {
+		got, err := l.readSegment(dst, seg, offset, visible, o)
+		if err == nil {
+			return got, nil
+		}
+		l.mu.Lock()
+		now, ok := l.segmentLocked(offset)
+		l.mu.Unlock()
+		if !ok || now.Token == seg.Token {
+			return dst, l.deleted(offset, err)
+		}
+		seg = now
+	}
 }
 
 // readSegment reads from one segment, up to the visible end.

@@ -50,7 +50,7 @@ func (s *Store) recover(report func(Recovery) (Report, error)) error {
 func (r *recovery) Manifest(m *Manifest) error {
 	l := r.log(m.Partition)
 	l.start, l.hw, l.end = m.Start, m.End, m.End
-	l.segments, l.epochs = m.Segments, m.Epochs
+	l.segments, l.cleaned, l.epochs = m.Segments, m.Cleaned, m.Epochs
 	l.settled, l.settledStart, l.settledFlush = m.End, m.Start, m.Flush
 	r.s.report.LastFlush = max(r.s.report.LastFlush, m.Flush)
 	if n := len(l.epochs); n > 0 {

@@ -58,13 +58,11 @@ func (l *Log) planRetention(now time.Time) *retention {
 	if n == 0 {
 		return nil
 	}
-	m := &Manifest{
-		Partition: l.p, Start: max(l.start, l.segments[n-1].End), End: l.settled, Flush: l.settledFlush,
-		Segments: append([]Segment(nil), l.segments[n:]...), LastStable: l.settled,
-		Producers: l.settledProducers.encode(),
-	}
+	m := l.manifestLocked()
+	m.Start = max(l.start, l.segments[n-1].End)
+	m.Segments, m.Cleaned = m.Segments[n:], max(0, l.cleaned-n)
 	m.Epochs = epochsWithin(l.epochs, m.Start, m.End)
-	return &retention{l: l, move: Move{Manifest: m, Drop: append([]Segment(nil), l.segments[:n]...)}}
+	return &retention{l: l, move: Move{Manifest: m, Drop: append(l.segments[:n:n], l.compaction.leftOver...)}}
 }
 
 // expiredLocked counts the segments to delete, oldest first.
@@ -91,7 +89,8 @@ func (r *retention) commit(c *completions) {
 	l, m := r.l, r.move.Manifest
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.segments = m.Segments
+	l.segments, l.cleaned = m.Segments, m.Cleaned
+	l.compaction.leftOver = nil
 	l.settledStart = m.Start
 	if m.Start > l.start {
 		l.start = m.Start

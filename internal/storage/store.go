@@ -25,6 +25,7 @@ type Store struct {
 
 	wakeFlusher, wakeCompleter chan struct{} // room for one signal each
 	settler                    *settler
+	cleaner                    *cleaner
 
 	mu      sync.Mutex
 	phase   phase
@@ -83,6 +84,7 @@ func Open(ctx context.Context, m Medium, c Config) (*Store, error) {
 		logs: make(map[Partition]*Log),
 	}
 	s.settler = newSettler(&s.c)
+	s.cleaner = newCleaner()
 	s.tail = newTail(s.c.TailLimit, func() { signal(s.settler.wake) })
 	if err := s.recover(func(r Recovery) (Report, error) { return m.Recover(ctx, r) }); err != nil {
 		return nil, err
@@ -97,6 +99,7 @@ func Open(ctx context.Context, m Medium, c Config) (*Store, error) {
 	go s.flushLoop()
 	go s.completeLoop()
 	go s.settleLoop()
+	go s.cleanLoop()
 	if f, ok := m.(interface{ Failed() <-chan error }); ok {
 		go s.watchMedium(f.Failed())
 	}
@@ -159,6 +162,7 @@ func (s *Store) Close(ctx context.Context) error {
 	closed := make(chan error, 1)
 	go func() {
 		s.loops.Wait()
+		<-s.cleaner.ended
 		if err := s.inSettler(ctx, s.settleAll); err != nil {
 			s.c.Log.Warn("segments could not be written at the end", "err", err)
 		}

@@ -55,7 +55,9 @@ func (x *index) add(h *record.Header, pos int64) {
 	if n := len(x.entries); n == 0 || pos-x.entries[n-1].pos >= indexStep {
 		x.entries = append(x.entries, entry{h.BaseOffset, pos, x.lastMax})
 	}
-	x.lastMax = max(x.lastMax, h.MaxTimestamp)
+	if h.Count > 0 { // compaction leaves batches without records
+		x.lastMax = max(x.lastMax, h.MaxTimestamp)
+	}
 	x.covered = pos + int64(h.Size())
 }
 

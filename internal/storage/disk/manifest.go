@@ -39,6 +39,7 @@ func appendManifest(b []byte, m *storage.Manifest, d Durability) []byte {
 	be.PutUint32(head[72:], uint32(len(m.Segments)))
 	be.PutUint32(head[76:], uint32(len(m.Epochs)))
 	be.PutUint32(head[80:], uint32(len(m.Producers)))
+	be.PutUint32(head[84:], uint32(m.Cleaned))
 	b = append(b, head[:]...)
 	for i := range m.Segments {
 		s := &m.Segments[i]
@@ -82,9 +83,13 @@ func decodeManifest(file string, b []byte) (*storage.Manifest, error) {
 		Partition: storage.Partition{Topic: storage.TopicID(b[24:40]), Index: int32(be.Uint32(b[20:]))},
 		Start:     int64(be.Uint64(b[40:])), End: int64(be.Uint64(b[48:])),
 		Flush: be.Uint64(b[56:]), LastStable: int64(be.Uint64(b[64:])),
+		Cleaned: int(be.Uint32(b[84:])),
 	}
 	segments, epochs, producers := int64(be.Uint32(b[72:])), int64(be.Uint32(b[76:])), int64(be.Uint32(b[80:]))
 	rest := b[manifestFixed:]
+	if int64(m.Cleaned) > segments {
+		return nil, corrupt("more segments are compacted than there are")
+	}
 	if segments*segmentFixed+epochs*epochSize+producers > int64(len(rest)) {
 		return nil, corrupt("its parts do not add up to its length")
 	}

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"rota/internal/record"
 	"rota/internal/storage"
 	"rota/internal/vfs"
 )
@@ -131,6 +132,7 @@ func (w Walk) run(t *testing.T, name string, f func(r *walker)) bool {
 		}()
 		r := &walker{T: t, fsys: vfs.NewCrashMem(), medium: w.Open, ledger: NewLedger()}
 		r.client = &client{p: workPartition(0), id: 7, ledger: r.ledger}
+		r.keyed = NewKeyed()
 		f(r)
 	})
 	return !t.Failed()
@@ -152,13 +154,16 @@ type walker struct {
 	plain  *storage.Log
 	inner  *storage.Log
 	writer *storage.Writer
+	keyed  *Keyed
+	keys   *storage.Log
 }
 
 // work does everything that a store does, one thing after the other.
 func (r *walker) work() {
 	steps := []func(){
 		r.group, r.settle, r.group, r.deleteRecords, r.group, r.fly, r.settle, r.nextEpoch, r.group, r.land, r.retain,
-		r.group, r.settle, r.reopen, r.group, r.deleteRecords, r.settle, r.retain, r.failSync, r.group, r.group, r.settle,
+		r.change, r.clean, r.group, r.settle, r.reopen, r.group, r.deleteRecords, r.settle, r.retain, r.failSync, r.group,
+		r.change, r.clean, r.group, r.settle,
 	}
 	r.open()
 	for _, step := range steps {
@@ -207,6 +212,10 @@ func (r *walker) open() {
 	conf.Internal = true
 	r.inner = r.create(workPartition(2), conf)
 	r.writer = r.inner.Writer(r.s.Epoch())
+	r.keys = r.create(workPartition(3), compacted())
+	if err := r.keyed.Check(r.keys, nil); err != nil && !r.stopped() {
+		r.Fatal(err)
+	}
 }
 
 func (r *walker) create(p storage.Partition, c storage.LogConfig) *storage.Log {
@@ -254,6 +263,7 @@ func (r *walker) after(seed uint64) *walker {
 	c.fsys = r.fsys.CrashClone(seed)
 	c.ledger = r.ledger.clone()
 	c.client = r.client.clone(c.ledger)
+	c.keyed = r.keyed.clone()
 	return &c
 }
 
@@ -382,6 +392,38 @@ func (r *walker) nextEpoch() {
 		select {
 		case epoch := <-taken:
 			r.writer = r.inner.Writer(epoch)
+			return true
+		default:
+			return false
+		}
+	})
+}
+
+// change appends to the compacted log: few keys, two of which go.
+func (r *walker) change() {
+	for i := range 14 {
+		changes := []Change{{Key: fmt.Sprint(i % 5), Padding: 400}, {Key: fmt.Sprint(i % 3), Tombstone: i == 9}}
+		batch, acked := r.keyed.Batch(record.Compression(i%2), changes...)
+		life := r.life
+		r.keys.Append(batch, storage.DurableAck, func(a storage.Appended) {
+			life.during(func() {
+				if a.Err == nil {
+					acked()
+				}
+			})
+		})
+	}
+	synctest.Wait()
+}
+
+// clean compacts, while others append.
+func (r *walker) clean() {
+	done := make(chan error, 1)
+	go func(s *storage.Store) { done <- s.Clean(context.Background()) }(r.s)
+	r.append(r.plain, workPartition(1), r.values(1))
+	r.wait(func() bool {
+		select {
+		case <-done:
 			return true
 		default:
 			return false

@@ -11,6 +11,9 @@ import (
 type Gate struct {
 	storage.Medium
 	before, after door
+
+	mu    sync.Mutex
+	count map[storage.Partition]int // segments in the last manifest
 }
 
 // door is open or shut.
@@ -64,4 +67,24 @@ func (g *Gate) Flush(f storage.Flush, written func(), done func(error)) {
 		g.after.pass()
 		done(err)
 	})
+}
+
+// Settle notes how many segments each partition has.
+func (g *Gate) Settle(moves []storage.Move) error {
+	err := g.Medium.Settle(moves)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for i := range moves {
+		if g.count == nil {
+			g.count = make(map[storage.Partition]int)
+		}
+		g.count[moves[i].Manifest.Partition] = len(moves[i].Manifest.Segments)
+	}
+	return err
+}
+
+func (g *Gate) segments(p storage.Partition) int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.count[p]
 }

@@ -241,19 +241,33 @@ func (m *Memory) Settle(moves []storage.Move) error {
 }
 
 func (m *Memory) writeLocked(moves []storage.Move) error {
-	for _, move := range moves {
-		for _, w := range move.Writes {
-			old := m.segments[w.Token]
-			if have := int64(len(old)); w.At > have {
-				return fmt.Errorf("write at %d of segment %s, which has %d bytes", w.At, w.Token, have)
+	for i := range moves {
+		for j := range moves[i].Writes {
+			if err := m.writeOneLocked(&moves[i].Writes[j]); err != nil {
+				return err
 			}
-			if w.At < int64(len(old)) { // readers may hold the old bytes
-				old = old[:w.At:w.At]
-			}
-			m.segments[w.Token] = append(old, w.Batches...)
 		}
 	}
 	return nil
+}
+
+func (m *Memory) writeOneLocked(w *storage.SegmentWrite) error {
+	old := m.segments[w.Token]
+	if have := int64(len(old)); w.At > have {
+		return fmt.Errorf("write at %d of segment %s, which has %d bytes", w.At, w.Token, have)
+	}
+	if w.At < int64(len(old)) { // readers may hold the old bytes
+		old = old[:w.At:w.At]
+	}
+	m.segments[w.Token] = append(old, w.Batches...)
+	return nil
+}
+
+// Write keeps a copy of the batches.
+func (m *Memory) Write(_ storage.Partition, _ int64, w *storage.SegmentWrite) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.writeOneLocked(w)
 }
 
 // NewToken counts.
@@ -298,7 +312,7 @@ func (m *Memory) Seek(_ storage.Partition, s storage.Segment, ts int64) (int64, 
 		if err != nil {
 			return 0, &storage.CorruptError{File: s.Token, Reason: err.Error()}
 		}
-		if h, err := record.ParseHeader(batch); err == nil && h.MaxTimestamp >= ts {
+		if h, err := record.ParseHeader(batch); err == nil && h.MaxTimestamp >= ts && h.Count > 0 {
 			return h.BaseOffset, nil
 		}
 	}

@@ -64,11 +64,11 @@ func unbounded(free int64) int64 {
 // Run runs the suite that every medium passes. start makes a new, empty
 // subject; it is called inside a synctest bubble, one for each test.
 func Run(t *testing.T, start func(t *testing.T) *Subject) {
-	for _, group := range [][]suiteTest{appendTests, readTests, keepTests, producerTests, failureTests, mediumTests} {
+	for _, group := range [][]suiteTest{appendTests, readTests, keepTests, producerTests, failureTests, mediumTests, compactTests} {
 		for _, c := range group {
 			t.Run(c.name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					b := &bed{T: t, sub: start(t)}
+					b := &bed{T: t, sub: start(t), began: time.Now()}
 					defer b.end()
 					c.f(b)
 				})
@@ -78,6 +78,9 @@ func Run(t *testing.T, start func(t *testing.T) *Subject) {
 	for seed := range uint64(8) {
 		t.Run("RandomWork", func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { RandomWork(t, start(t), seed, 400) })
+		})
+		t.Run("RandomCompaction", func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { RandomCompaction(t, start(t), seed, 400) })
 		})
 	}
 }
@@ -90,10 +93,11 @@ type suiteTest struct {
 // bed is a store on a subject, for one test.
 type bed struct {
 	*testing.T
-	sub  *Subject
-	s    *storage.Store
-	conf storage.Config
-	gate *Gate // of the medium that is open
+	sub   *Subject
+	s     *storage.Store
+	conf  storage.Config
+	gate  *Gate // of the medium that is open
+	began time.Time
 }
 
 // A and B are partitions of tests.
