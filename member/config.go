@@ -20,8 +20,9 @@ type Shard struct {
 type Ownership struct {
 	Shard Shard
 	// Token is the fencing token: the generation in which the member got the
-	// shard. Each later owner of the shard has a higher one, for as long as the
-	// group exists.
+	// shard. Each later owner has a higher one, for as long as the group exists;
+	// a member that lost the shard and gets it back before anybody else had it
+	// may have the same again.
 	Token int32
 	// MemberID is the member's id at that time.
 	MemberID string

@@ -82,7 +82,7 @@ func (w *world) join(name string, c member.Config) *member.Member {
 }
 
 func (w *world) close(m *member.Member) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
 	defer cancel()
 	_ = m.Close(ctx)
 }
