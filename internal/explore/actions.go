@@ -227,6 +227,7 @@ func (w *world) send(c int, k kind) {
 	case beatOwn, beatStale:
 		w.step(q, group.Heartbeat{MemberID: q.member, InstanceID: inst, Generation: q.gen})
 	case leaveOwn:
+		w.model.forget(q.member)
 		w.step(q, group.Leave{Version: 5, Members: []group.LeavingMember{{MemberID: q.member, InstanceID: inst}}})
 	case leaveInstance:
 		q.member = ""

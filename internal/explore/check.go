@@ -23,11 +23,21 @@ func (w *world) emitted(q *request, body group.Response) {
 	switch b := body.(type) {
 	case group.Joined:
 		m.handed = append(m.handed, b.MemberID)
+		if b.Code == 79 {
+			m.pending = append(m.pending, seen{id: b.MemberID, since: w.mono})
+		}
+		if b.Code == 0 && q.member == m.leader && m.state == group.Stable && q.kind != restart && q.kind != joinNew && q.kind != joinNewLost {
+			w.fail("the leader joins again, and is told to go on")
+		}
 		if b.Code == 0 && b.Generation != m.gen {
 			w.fail("%s is told generation %d in generation %d", b.MemberID, b.Generation, m.gen)
 		}
 	case group.Beat:
 		w.checkBeat(q, b.Code)
+	case group.Left:
+		if len(b.Members) == 1 && b.Members[0].Code == 0 {
+			m.forget(q.member)
+		}
 	case group.Committed:
 		if len(b.Codes) == 1 && b.Codes[0] == 0 {
 			w.checkCommit(q)
@@ -92,6 +102,9 @@ func (w *world) released(q *request, h *held) {
 		if h.names != "" && m.disk.gen == b.Generation && !slices.ContainsFunc(m.disk.members, func(v schema.MemberValue) bool { return w.who(v.ID) == w.who(h.names) }) {
 			w.fail("%s is told that it has a place, which is not on record", h.names)
 		}
+		if h.names != "" && b.Leader == b.MemberID && w.spec.Clients[q.client].Version < 9 {
+			w.fail("%s would plan anew for a generation that has its plan", b.MemberID)
+		}
 		if h.names != "" {
 			m.alive(b.MemberID, w.mono)
 		}
@@ -149,6 +162,11 @@ func (w *world) tell(b *group.Joined) {
 		w.fail("generation %d is told for %s and for %s", b.Generation, t.set, set)
 	}
 	t.set, t.roster = set, roster
+	for _, id := range roster {
+		if offers := w.spec.Clients[id[0]-'a'].Protocols; offers != nil && !slices.Contains(offers, t.protocol) {
+			w.fail("%s has no protocol %s", id, t.protocol)
+		}
+	}
 }
 
 // tellShare notes what a member is told to own. Nobody else may own it in the
@@ -182,6 +200,12 @@ func (w *world) tellShare(q *request, share string) {
 
 // checkNewGeneration: the number of a new generation has never been used.
 func (w *world) checkNewGeneration(e *group.Event) {
+	if m := &w.model; m.initial && w.mono-m.began < w.spec.Delay {
+		w.fail("the initial delay lasts for %s only", w.mono-m.began)
+	}
+	if m := &w.model; !m.initial && e.Count > 0 && w.mono-m.began < rebalance && len(m.pending) > 0 {
+		w.fail("generation %d begins without %s", e.Generation, m.pending[0].id)
+	}
 	if m := &w.model; e.Generation <= m.highest {
 		w.fail("generation %d begins, and %d has been told", e.Generation, m.highest)
 	}
@@ -218,6 +242,14 @@ func (w *world) checkSilent() {
 			w.fail("%s is a member %s after it was heard of", s.id, w.mono-s.since)
 		}
 	}
+	for i := range m.pending {
+		if s := &m.pending[i]; w.mono-s.since > session {
+			w.fail("%s is waited for %s after it was handed out", s.id, w.mono-s.since)
+		}
+	}
+	if m.state == group.PreparingRebalance && m.initial && w.mono-m.since > max(rebalance, w.spec.Delay) {
+		w.fail("the initial delay lasts for %s", w.mono-m.since)
+	}
 	if m.state == group.CompletingRebalance && w.mono-m.since > rebalance {
 		w.fail("generation %d has no plan after %s", m.gen, w.mono-m.since)
 	}
@@ -251,7 +283,32 @@ func (w *world) check() {
 	if len(w.flight) == 0 && m.state == group.Empty && len(m.disk.members) > 0 {
 		w.fail("the group is empty, and %d members are on record", len(m.disk.members))
 	}
+	w.checkMembers()
 	w.checkReplay()
+}
+
+// checkMembers: a generation has the members that its leader was told of, and
+// no more than there is room for.
+func (w *world) checkMembers() {
+	m := &w.model
+	if m.state != group.Stable && m.state != group.CompletingRebalance {
+		return
+	}
+	if limit := w.spec.MaxSize; limit > 0 && len(m.members) > limit {
+		w.fail("%d members, and room for %d", len(m.members), limit)
+	}
+	t := m.toldOf(m.gen)
+	if t == nil || t.set == "" {
+		return
+	}
+	who := make([]string, len(m.members))
+	for i := range m.members {
+		who[i] = w.who(m.members[i].id)
+	}
+	slices.Sort(who)
+	if got := strings.Join(who, ","); got != t.set {
+		w.fail("generation %d has %s, and was told for %s", m.gen, got, t.set)
+	}
 }
 
 // checkReplay: what is on record and on its way is what the group remembers.

@@ -11,11 +11,17 @@ import (
 // model is what an observer concludes from events, answers and records alone,
 // without a look at the group: what the group is held against.
 type model struct {
-	state   group.State
-	since   time.Duration // of state
+	state group.State
+	since time.Duration // of state
+	// began is when the state began, though all deadlines were put off since.
+	began   time.Duration
+	initial bool // PreparingRebalance, from Empty
 	gen     int32
-	members []seen // in no order that means anything
-	told    []told // by generation
+	made    time.Duration // when the generation began
+	leader  string        // of a Stable group
+	members []seen        // in no order that means anything
+	pending []seen        // ids that were handed out
+	told    []told        // by generation
 	disk    onDisk
 	// highest is the highest generation that anybody was told, or could have.
 	highest int32
@@ -52,13 +58,14 @@ type onDisk struct {
 	group   bool
 	gen     int32
 	epoch   int32
+	leader  string
 	members []schema.MemberValue
 	offset  int64
 }
 
 func (m *model) clone() model {
 	c := *m
-	c.members = slices.Clone(m.members)
+	c.members, c.pending = slices.Clone(m.members), slices.Clone(m.pending)
 	c.told = slices.Clone(m.told)
 	c.handed = slices.Clone(m.handed)
 	return c
@@ -87,10 +94,11 @@ func (w *world) event(e *group.Event) {
 	m := &w.model
 	switch e.Kind {
 	case group.RebalanceStarted:
+		m.initial = m.state == group.Empty
 		m.enter(group.PreparingRebalance, w.mono)
 	case group.JoinCompleted:
 		w.checkNewGeneration(e)
-		m.gen = e.Generation
+		m.gen, m.made = e.Generation, w.mono
 		m.highest = max(m.highest, m.gen)
 		m.enter(group.CompletingRebalance, w.mono)
 		for i := range m.members {
@@ -99,8 +107,10 @@ func (w *world) event(e *group.Event) {
 	case group.GroupEmptied:
 		m.enter(group.Empty, w.mono)
 	case group.AssignmentInstalled:
+		m.leader = e.Member.ID
 		m.enter(group.Stable, w.mono)
 	case group.MemberJoined:
+		m.forget(e.Member.ID)
 		m.members = append(m.members, seen{id: e.Member.ID, since: w.mono, fresh: true})
 	case group.MemberReplaced:
 		w.replaced(e)
@@ -108,10 +118,13 @@ func (w *world) event(e *group.Event) {
 		w.checkExpiry(e)
 		m.gone(e.Member.ID)
 	case group.MemberLeft, group.MemberDropped:
+		w.checkDrop(e)
 		m.gone(e.Member.ID)
+	case group.MemberRefused, group.PendingExpired:
+		m.forget(e.Member.ID)
 	case group.GroupLoaded:
 		m.gen, m.state = e.Generation, group.Empty
-		m.members = m.members[:0]
+		m.members, m.leader = m.members[:0], m.disk.leader
 		if e.Count > 0 {
 			m.enter(group.Stable, w.mono)
 			for i := range m.disk.members {
@@ -119,13 +132,18 @@ func (w *world) event(e *group.Event) {
 			}
 		}
 	case group.GroupDeleted:
-		m.gen, m.highest, m.told, m.acked, m.accepted = 0, 0, nil, 0, 0
-	case group.GroupCreated, group.GroupUnloaded, group.RebalanceSuperseded, group.MemberRejoined, group.MemberRefused,
-		group.PendingExpired, group.CommitRefused, group.OffsetsExpired, group.EventsLost:
+		m.gen, m.highest, m.told, m.acked, m.accepted, m.pending = 0, 0, nil, 0, 0, nil
+	case group.GroupCreated, group.GroupUnloaded, group.RebalanceSuperseded, group.MemberRejoined,
+		group.CommitRefused, group.OffsetsExpired, group.EventsLost:
 	}
 }
 
-func (m *model) enter(s group.State, at time.Duration) { m.state, m.since = s, at }
+func (m *model) enter(s group.State, at time.Duration) { m.state, m.since, m.began = s, at, at }
+
+// forget: an id that was handed out is not waited for any more.
+func (m *model) forget(id string) {
+	m.pending = slices.DeleteFunc(m.pending, func(s seen) bool { return s.id == id })
+}
 
 func (m *model) gone(id string) {
 	m.members = slices.DeleteFunc(m.members, func(s seen) bool { return s.id == id })
@@ -136,6 +154,9 @@ func (w *world) replaced(e *group.Event) {
 	m := &w.model
 	if old := m.member(e.Replaced); old != nil {
 		*old = seen{id: e.Member.ID, since: w.mono}
+		if m.leader == e.Replaced {
+			m.leader = e.Member.ID
+		}
 	} else {
 		w.fail("%s replaces %s, which was no member", e.Member.ID, e.Replaced)
 	}
@@ -150,7 +171,7 @@ func (w *world) replaced(e *group.Event) {
 // unload forgets what a shard that ends takes with it. Generations that are
 // older than the one on record cannot come back.
 func (m *model) unload() {
-	m.members = m.members[:0]
+	m.members, m.pending = m.members[:0], nil
 	m.told = slices.DeleteFunc(slices.Clone(m.told), func(t told) bool { return t.gen < m.disk.gen })
 	m.accepted = m.disk.offset
 	if !m.disk.group && m.disk.offset == 0 {
@@ -166,6 +187,9 @@ func (m *model) rest(at time.Duration) {
 	m.since = at
 	for i := range m.members {
 		m.members[i].since = at
+	}
+	for i := range m.pending {
+		m.pending[i].since = at
 	}
 }
 

@@ -3,6 +3,7 @@ package explore
 import (
 	"fmt"
 	"hash/maphash"
+	"slices"
 	"time"
 
 	"rota/internal/group"
@@ -51,6 +52,7 @@ type search struct {
 	spec    *Spec
 	limits  Limits
 	actions []action
+	opening []action
 	seed    maphash.Seed
 	nodes   []node
 	visited map[uint64]struct{}
@@ -71,6 +73,9 @@ func Explore(spec *Spec, limits Limits) Result {
 	s := &search{spec: spec, limits: limits, actions: spec.actions(), seed: maphash.MakeSeed(), visited: map[uint64]struct{}{}}
 	root := newWorld(spec)
 	root.watch = limits.Watch
+	if spec.Formed {
+		s.opening = root.opening()
+	}
 	s.nodes = []node{{parent: -1}}
 	s.trail = []step{{0, root}}
 	s.isNew(root)
@@ -180,10 +185,8 @@ func (s *search) violation(n int32, a action, wrong string) {
 	for i := n; i > 0; i = s.nodes[i].parent {
 		path = append(path, unpack(s.nodes[i].action))
 	}
-	for i, j := 0, len(path)-1; i < j; i, j = i+1, j-1 {
-		path[i], path[j] = path[j], path[i]
-	}
-	s.result.Wrong, s.result.Path = wrong, path
+	slices.Reverse(path)
+	s.result.Wrong, s.result.Path = wrong, append(slices.Clone(s.opening), path...)
 }
 
 // can reports whether an action may be possible: it spares the copy of a world
@@ -238,22 +241,59 @@ func (w *world) future() string {
 
 // behave does what a client does that follows the protocol.
 func (w *world) behave(c int) {
+	for range 2 {
+		k, ok := w.proper(c)
+		if !ok {
+			return
+		}
+		w.doClient(c, k)
+		if k != joinNew || w.clients[c].id == "" {
+			return
+		}
+	}
+}
+
+// proper is what a client does next that follows the protocol.
+func (w *world) proper(c int) (kind, bool) {
 	if w.waiting(c) != nil {
-		return
+		return 0, false
 	}
 	switch cl := &w.clients[c]; {
 	case cl.id == "":
-		w.doClient(c, joinNew)
-		if cl.id != "" && cl.stage == mustJoin {
-			w.doClient(c, joinOwn)
-		}
+		return joinNew, true
 	case cl.stage == mustJoin:
-		w.doClient(c, joinOwn)
+		return joinOwn, true
 	case cl.stage == mustSync:
-		w.doClient(c, syncOwn)
-	default:
-		w.doClient(c, beatOwn)
+		return syncOwn, true
 	}
+	return beatOwn, true
+}
+
+// opening makes a stable group of all clients, and returns how.
+func (w *world) opening() []action {
+	var path []action
+	act := func(a action) {
+		if w.do(a) {
+			path = append(path, a)
+		}
+	}
+	for range 20 {
+		for c := range w.spec.Clients {
+			for range 2 {
+				if k, ok := w.proper(c); ok && (k != beatOwn || w.model.state == group.PreparingRebalance) {
+					act(action{k, int8(c)})
+				}
+			}
+			act(action{durable, nobody})
+		}
+		if w.well() {
+			return path
+		}
+		if w.model.state == group.PreparingRebalance && w.model.initial {
+			act(action{tick, nobody})
+		}
+	}
+	panic("explore: no opening of world " + w.spec.Name)
 }
 
 // well reports whether all is as it should be. A group that is full has its

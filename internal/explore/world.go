@@ -29,9 +29,10 @@ type world struct {
 
 	clients [maxClients]client
 	next    group.Ticket
-	open    []request // in order of arrival
-	flight  []flying  // what is appended and not durable
-	held    []held    // answers that wait for it
+	current group.Ticket // of the request that is being run
+	open    []request    // in order of arrival
+	flight  []flying     // what is appended and not durable
+	held    []held       // answers that wait for it
 
 	model model
 	// wrong is what a check has found.
@@ -115,7 +116,9 @@ func (w *world) step(r request, req group.Request) {
 	if _, silent := req.(group.Expire); !silent {
 		w.open = append(w.open, r)
 	}
+	w.current = r.ticket
 	w.call(req, r.ticket, func() group.Effects { return w.g.Step(w.now(), w.at, r.ticket, req) })
+	w.current = 0
 	w.settle()
 }
 
@@ -163,6 +166,7 @@ func (w *world) effects(fx *group.Effects) {
 	for i := range fx.Events {
 		w.event(&fx.Events[i])
 	}
+	w.checkAnswers(fx)
 	// What the slice holds is the group's again at the next call of it.
 	for _, r := range slices.Clone(fx.Replies) {
 		q := w.find(r.Ticket)
@@ -261,6 +265,9 @@ func (w *world) record(r group.Record) {
 			return
 		}
 		w.model.disk = onDisk{group: true, gen: v.Generation, epoch: w.epoch, members: v.Members, offset: w.model.disk.offset}
+		if v.Leader != nil {
+			w.model.disk.leader = *v.Leader
+		}
 	case schema.OffsetKey:
 		w.model.disk.offset = 0
 		if r.Value != nil {

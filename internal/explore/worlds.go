@@ -36,6 +36,8 @@ type Spec struct {
 	Loads int8
 	// Lost bounds how many requests may be open that nobody waits for.
 	Lost int
+	// Formed: the search begins with a stable group of all clients.
+	Formed bool
 	// Actions that clients and world may take.
 	Actions []kind
 }
@@ -105,9 +107,24 @@ func Worlds() []Spec {
 			Actions: with(durable, fail, leaveOwn, commitNobody, fetch, remove, expire),
 		},
 		{
-			Name: "votes", About: "members with different protocols", Clients: []Client{{Version: 9, Protocols: []string{"range", "sticky"}}, {Version: 9, Static: true, Protocols: []string{"sticky", "range"}}},
-			Loads: 1, Delay: quantum,
-			Actions: with(restart, joinOther, leaveInstance, reload, wait),
+			Name: "votes", About: "members with different protocols", Clients: []Client{{Version: 9, Protocols: []string{"range", "sticky"}}, {Version: 9, Static: true, Protocols: []string{"sticky"}}},
+			Delay:   quantum,
+			Actions: with(restart, joinOther, leaveInstance, wait),
+		},
+		{
+			Name: "formed", About: "a stable group of three, and what becomes of it", Clients: []Client{dynamic, static, dynamic},
+			Formed:  true,
+			Actions: with(wait, joinOther, leaveOwn, restart),
+		},
+		{
+			Name: "silence", About: "a stable group of a static leader and a follower that change and fall silent", Clients: []Client{static, dynamic},
+			Formed:  true,
+			Actions: with(wait, joinOther, restart),
+		},
+		{
+			Name: "moves", About: "a stable group whose coordinator moves", Clients: []Client{dynamic, static},
+			Formed: true, SlowLog: true, Loads: 1,
+			Actions: with(durable, fail, reload, wait, joinOther, leaveOwn, leaveInstance, commitOwn),
 		},
 	}
 }
