@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"math"
 	"net"
 	"path/filepath"
 	"sync"
@@ -136,12 +137,32 @@ func openStore(ctx context.Context, c Config, s *broker.Settings, h *hooks.Hooks
 		InternalReserve:   s.Int("disk.reserve.internal.bytes"),
 		RetentionInterval: s.Millis("log.retention.check.interval.ms"),
 		ProducerExpiry:    s.Millis("producer.id.expiration.ms"),
+		CleanInterval:     cleanInterval(s),
+		CleanMemory:       int(s.Int("log.cleaner.dedupe.buffer.size")),
+		CleanRate:         cleanRate(s),
 	})
 	if err != nil {
 		medium.Close()
 		return nil, fmt.Errorf("data folder %s: %w", dir, err)
 	}
 	return store, nil
+}
+
+// cleanInterval is the pause between looks for logs to compact, negative if
+// there are to be none.
+func cleanInterval(s *broker.Settings) time.Duration {
+	if !s.Bool("log.cleaner.enable") {
+		return -1
+	}
+	return s.Millis("log.cleaner.backoff.ms")
+}
+
+// cleanRate bounds what compaction reads and writes a second, 0 for no bound.
+func cleanRate(s *broker.Settings) int64 {
+	if rate := s.Int("log.cleaner.io.max.bytes.per.second"); rate < math.MaxInt64 {
+		return rate
+	}
+	return 0
 }
 
 // logDir is how clients are told where the data lies.

@@ -100,6 +100,22 @@ var ownProperties = []Property{
 		Doc: "Rota: the size that the journal is kept below by moving its content to segments.",
 	},
 	{
+		Name: "log.cleaner.backoff.ms", Kind: catalog.KindLong, Default: "15000", Min: 1, Max: anyLong,
+		Doc: "The pause between two looks for logs to compact.",
+	},
+	{
+		Name: "log.cleaner.dedupe.buffer.size", Kind: catalog.KindLong, Default: "16777216", Min: 1 << 16, Max: 1 << 31,
+		Doc: "The memory for the keys of one compaction pass, 27 bytes for each; a log with more new keys takes several passes. It is used during a pass only.",
+	},
+	{
+		Name: "log.cleaner.enable", Kind: catalog.KindBool, Default: "true",
+		Doc: "Whether logs with cleanup.policy=compact are compacted.",
+	},
+	{
+		Name: "log.cleaner.io.max.bytes.per.second", Kind: catalog.KindLong, Default: "9223372036854775807", Min: 1, Max: anyLong,
+		Doc: "How much compaction reads and writes a second. By default it rests as long as it works.",
+	},
+	{
 		Name: "log.retention.check.interval.ms", Kind: catalog.KindLong, Default: "300000", Min: 1, Max: anyLong,
 		Doc: "The pause between two looks for segments that may be deleted.",
 	},

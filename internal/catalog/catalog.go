@@ -42,7 +42,10 @@ var LogPartition = storage.Partition{Topic: storage.TopicID{15: 1}}
 
 // LogConfig is the configuration of that log.
 func LogConfig() storage.LogConfig {
-	return storage.LogConfig{Internal: true, Compact: true, RetentionBytes: -1, RetentionAge: -1, Compression: -1}
+	return storage.LogConfig{
+		Internal: true, Compact: true, DirtyRatio: 0.5, DeleteRetention: 24 * time.Hour,
+		RetentionBytes: -1, RetentionAge: -1, Compression: -1,
+	}
 }
 
 // Catalog is the broker's topics, configurations, cluster id and producer id

@@ -31,6 +31,7 @@ func replay(ctx context.Context, log *storage.Log, l *slog.Logger) (*replayed, e
 		live: map[storage.TopicID]*Topic{}, deleting: map[storage.TopicID]*Topic{},
 		broker: map[string]string{}, unknown: map[int16]bool{},
 	}
+	defer log.Hold()() // no deleted topic may come back
 	bounds := log.Bounds()
 	var codec record.Codec
 	var buf []byte

@@ -167,6 +167,11 @@ func Resolve(topic, broker map[string]string) storage.LogConfig {
 		LogAppendTime:   v.string("message.timestamp.type") == "LogAppendTime",
 		TimestampBefore: bound(v.int("message.timestamp.before.max.ms")),
 		TimestampAfter:  bound(v.int("message.timestamp.after.max.ms")),
+
+		DeleteRetention:  millis(v.int("delete.retention.ms"), longest),
+		MinCompactionLag: millis(v.int("min.compaction.lag.ms"), longest),
+		MaxCompactionLag: millis(v.int("max.compaction.lag.ms"), longest),
+		DirtyRatio:       v.float("min.cleanable.dirty.ratio"),
 	}
 	c.Compression, c.CompressionLevel = v.compression()
 	return c
@@ -218,6 +223,14 @@ func (v values) int(name string) int64 {
 		panic("catalog: setting " + name + " was not checked: " + err.Error())
 	}
 	return n
+}
+
+func (v values) float(name string) float64 {
+	f, err := strconv.ParseFloat(v.string(name), 64)
+	if err != nil {
+		panic("catalog: setting " + name + " was not checked: " + err.Error())
+	}
+	return f
 }
 
 // inTopicUnit converts minutes and hours to milliseconds.

@@ -127,6 +127,7 @@ func TestResolve(t *testing.T) {
 	defaults := storage.LogConfig{
 		MaxMessageBytes: 1048588, SegmentBytes: 1 << 30, SegmentAge: week, RetentionBytes: -1, RetentionAge: week,
 		Delete: true, TimestampBefore: -1, TimestampAfter: time.Hour, Compression: -1,
+		DeleteRetention: 24 * time.Hour, MaxCompactionLag: longest, DirtyRatio: 0.5,
 	}
 	with := func(f func(*storage.LogConfig)) storage.LogConfig {
 		c := defaults
@@ -143,9 +144,11 @@ func TestResolve(t *testing.T) {
 			"cleanup.policy": "compact", "compression.type": "lz4", "max.message.bytes": "100", "segment.bytes": "2000", "segment.ms": "3000",
 			"retention.bytes": "4000", "retention.ms": " 5000", "message.timestamp.type": "LogAppendTime",
 			"message.timestamp.before.max.ms": "6000", "message.timestamp.after.max.ms": "7000",
+			"delete.retention.ms": "8000", "min.compaction.lag.ms": "9000", "max.compaction.lag.ms": "10000", "min.cleanable.dirty.ratio": "0.25",
 		}, map[string]string{"log.retention.ms": "1", "compression.type": "gzip"}, storage.LogConfig{
 			MaxMessageBytes: 100, SegmentBytes: 2000, SegmentAge: 3 * time.Second, RetentionBytes: 4000, RetentionAge: 5 * time.Second,
 			Compact: true, LogAppendTime: true, TimestampBefore: 6 * time.Second, TimestampAfter: 7 * time.Second, Compression: 3,
+			DeleteRetention: 8 * time.Second, MinCompactionLag: 9 * time.Second, MaxCompactionLag: 10 * time.Second, DirtyRatio: 0.25,
 		}},
 		{"the broker's", map[string]string{"cleanup.policy": "compact,delete"}, map[string]string{
 			"message.max.bytes": "100", "log.segment.bytes": "2000", "log.roll.hours": "1", "log.retention.bytes": "4000",
@@ -153,6 +156,7 @@ func TestResolve(t *testing.T) {
 		}, storage.LogConfig{
 			MaxMessageBytes: 100, SegmentBytes: 2000, SegmentAge: time.Hour, RetentionBytes: 4000, RetentionAge: week,
 			Delete: true, Compact: true, LogAppendTime: true, TimestampBefore: -1, TimestampAfter: time.Hour, Compression: 0,
+			DeleteRetention: 24 * time.Hour, MaxCompactionLag: longest, DirtyRatio: 0.5,
 		}},
 		{
 			"minutes before hours", nil,

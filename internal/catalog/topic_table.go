@@ -19,7 +19,7 @@ func same(name string) []Synonym { return []Synonym{{Name: name}} }
 var topicKeys = []TopicKey{
 	{
 		Name: "cleanup.policy", Kind: KindList, Default: "delete", Values: []string{"compact", "delete"}, Synonyms: same("log.cleanup.policy"),
-		Doc: "What happens to old records: `delete` drops them by age and size, `compact` keeps the last one of each key and refuses records without key, both do both, and empty keeps everything. Compaction itself does not run yet: until it does, `compact` without `delete` keeps everything too.",
+		Doc: "What happens to old records: `delete` drops them by age and size, `compact` keeps the last one of each key and refuses records without key, both do both, and empty keeps everything.",
 	},
 	{
 		Name: "compression.gzip.level", Kind: KindInt, Default: "-1", Min: 1, Max: 9, Also: -1, Synonyms: same("compression.gzip.level"),
@@ -39,7 +39,7 @@ var topicKeys = []TopicKey{
 	},
 	{
 		Name: "delete.retention.ms", Kind: KindLong, Default: "86400000", Min: 0, Max: anyLong, Synonyms: same("log.cleaner.delete.retention.ms"),
-		Doc: "How long compaction keeps a tombstone.",
+		Doc: "How long compaction keeps a tombstone after the first pass that has seen it.",
 	},
 	{
 		Name: "file.delete.delay.ms", Kind: KindLong, Default: "60000", Min: 0, Max: anyLong, Effect: Fixed, Synonyms: same("log.segment.delete.delay.ms"),
@@ -75,7 +75,7 @@ var topicKeys = []TopicKey{
 	},
 	{
 		Name: "max.compaction.lag.ms", Kind: KindLong, Default: "9223372036854775807", Min: 1, Max: anyLong, Synonyms: same("log.cleaner.max.compaction.lag.ms"),
-		Doc: "The age at which a record is compacted whatever `min.cleanable.dirty.ratio` says.",
+		Doc: "The age of a segment, from its first record on, at which it is closed and compacted whatever `min.cleanable.dirty.ratio` says.",
 	},
 	{
 		Name: "max.message.bytes", Kind: KindInt, Default: "1048588", Min: 0, Max: anyInt, Synonyms: same("message.max.bytes"),
