@@ -50,7 +50,7 @@ func Install() (string, error) {
 // java is a class of the release with its arguments.
 func java(ctx context.Context, classPath string, heap string, args ...string) *exec.Cmd {
 	return exec.CommandContext(ctx, "java", append([]string{
-		"-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto", "-Xmx" + heap, "-cp", classPath,
+		"-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto", "-Xmx" + heap, "-Dorg.slf4j.simpleLogger.defaultLogLevel=error", "-cp", classPath,
 	}, args...)...)
 }
 
@@ -71,7 +71,14 @@ func Start(t testing.TB, settings ...string) *Broker {
 	if err != nil {
 		t.Skip("no Apache Kafka:", err)
 	}
-	b := &Broker{Addr: freeAddress(t), Dir: t.TempDir(), t: t}
+	// Not the test's own folder: its name may have a comma, which separates
+	// folders in Kafka's settings.
+	dir, err := os.MkdirTemp("", "kafka-*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	b := &Broker{Addr: freeAddress(t), Dir: dir, t: t}
 	config := b.configure(settings)
 	format := java(t.Context(), classPath, "128m", "kafka.tools.StorageTool", "format", "-t", "MkU3OEVBNTcwNTJENDM2Qg", "-c", config)
 	if out, err := format.CombinedOutput(); err != nil {

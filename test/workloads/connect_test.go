@@ -12,11 +12,15 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"rota/test/report"
 )
+
+// answerTime is how long a worker may take for an answer.
+const answerTime = 20 * time.Second
 
 // worker is a Connect process of the group.
 type worker struct {
@@ -66,6 +70,8 @@ func (w *worker) ask(ctx context.Context, method, path string, body, into any) e
 	if err != nil {
 		return err
 	}
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, method, "http://"+w.rest+path, bytes.NewReader(text))
 	if err != nil {
 		return err
@@ -146,6 +152,7 @@ func TestConnect(t *testing.T) {
 		create("sink", map[string]string{
 			"connector.class": "org.apache.kafka.connect.file.FileStreamSinkConnector", "tasks.max": "1", "file": to, "topics": "copied",
 			"consumer.override.auto.offset.reset": "earliest", "consumer.override.session.timeout.ms": "3000",
+			"consumer.override.heartbeat.interval.ms": "300",
 		})
 		arrived := func() bool { return cmp.Equal(want, unique(to)) }
 		eventually(t, ctx, "the file is copied", arrived, programs...)
