@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"rota/test/install"
 	"rota/test/report"
@@ -34,7 +35,7 @@ func clients() []*client {
 			prepare: func() ([]string, []string, error) { return java(v) },
 		})
 	}
-	for _, c := range []*client{
+	return append(all, []*client{
 		{name: "confluent-kafka-go", prepare: confluentGo},
 		{name: "rdkafka (Rust)", prepare: rust},
 		{name: "confluent-kafka (Python)", prepare: func() ([]string, []string, error) { return python("confluent.py") }},
@@ -59,10 +60,7 @@ func clients() []*client {
 			name: "python3-kafka (Debian)", prepare: func() ([]string, []string, error) { return debianPython("kafkapython.py") },
 			noStatic: "kafka-python 2.0 has no static membership", noCooperative: "kafka-python 2.0 has no cooperative assignor",
 		},
-	} {
-		all = append(all, c)
-	}
-	return all
+	}...)
 }
 
 // confluentGo builds the Go program that needs a C compiler.
@@ -200,7 +198,7 @@ func java(version string) (argv, env []string, err error) {
 		}
 	}
 	path := jar + string(os.PathListSeparator) + filepath.Join(out, "dependency", "*")
-	return append(jvm[:len(jvm):len(jvm)], "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-cp", path, "rota.interop.Client"), nil, nil
+	return append(slices.Clip(jvm), "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-cp", path, "rota.interop.Client"), nil, nil
 }
 
 // setUp prepares the program and asks for its version.

@@ -1,12 +1,13 @@
 package interop
 
 import (
+	"os"
 	"testing"
 
 	"rota/test/report"
 )
 
-func TestMain(m *testing.M) { report.Main(m, "clients") }
+func TestMain(m *testing.M) { os.Exit(report.Main(m, "clients")) }
 
 func TestClients(t *testing.T) {
 	if !report.Enabled() {

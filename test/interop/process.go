@@ -3,6 +3,7 @@ package interop
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -98,7 +99,7 @@ func (w *tail) String() string {
 
 // start runs a program with a command and options.
 func start(argv, env []string, args ...string) (*process, error) {
-	cmd := exec.Command(argv[0], append(slices.Clone(argv[1:]), args...)...)
+	cmd := exec.CommandContext(context.Background(), argv[0], append(slices.Clone(argv[1:]), args...)...)
 	cmd.Env = append(cmd.Environ(), env...)
 	p := &process{cmd: cmd, done: make(chan struct{}), counts: map[string]int{}}
 	cmd.Stderr = &p.stderr

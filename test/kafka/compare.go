@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"rota/internal/scenario"
+
 	"rota/test/install"
 )
 

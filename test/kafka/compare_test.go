@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"rota/internal/scenario"
+
 	"rota/test/install"
 	"rota/test/report"
 	"rota/test/rig"

@@ -73,7 +73,7 @@ func Start(t testing.TB, settings ...string) *Broker {
 	}
 	// Not the test's own folder: its name may have a comma, which separates
 	// folders in Kafka's settings.
-	dir, err := os.MkdirTemp("", "kafka-*")
+	dir, err := os.MkdirTemp("", "kafka-*") //nolint:usetesting // see above
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +91,7 @@ func Start(t testing.TB, settings ...string) *Broker {
 
 func freeAddress(t testing.TB) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +129,7 @@ func (b *Broker) run(classPath, config string) {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	defer log.Close()
+	defer func() { _ = log.Close() }() // the process has its own
 	b.cmd = java(context.Background(), classPath, "512m", "kafka.Kafka", config)
 	b.cmd.Dir, b.cmd.Stdout, b.cmd.Stderr = b.Dir, log, log
 	if err := b.cmd.Start(); err != nil {
@@ -142,7 +142,7 @@ func (b *Broker) run(classPath, config string) {
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		conn, err := net.Dial("tcp", b.Addr)
+		conn, err := new(net.Dialer).DialContext(ctx, "tcp", b.Addr)
 		if err == nil {
 			conn.Close()
 			return

@@ -2,6 +2,7 @@ package kafka
 
 import (
 	"context"
+	"os"
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -10,7 +11,7 @@ import (
 	"rota/test/report"
 )
 
-func TestMain(m *testing.M) { report.Main(m, "kafka") }
+func TestMain(m *testing.M) { os.Exit(report.Main(m, "kafka")) }
 
 func needsInterop(t *testing.T) {
 	t.Helper()

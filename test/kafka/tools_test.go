@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -90,7 +91,7 @@ func (b *bench) run(class string, args []string, u use) string {
 		address := []string{"--bootstrap-server", b.broker.Addr}
 		all := append(address, args...)
 		if len(args) > 0 && class == "ClusterTool" {
-			all = append(args[:len(args):len(args)], address...)
+			all = append(slices.Clip(args), address...)
 		}
 		r, err := Tool(ctx, u.input, tools+class, all...)
 		out = r.Out

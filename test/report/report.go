@@ -62,9 +62,9 @@ func Full() bool { return os.Getenv("INTEROP") == "full" }
 // folder is where the outcomes of the packages wait for the page.
 func folder() string { return install.Cache("interop") }
 
-// Main runs the tests of a package, leaves their outcomes for the page, and
-// ends the process.
-func Main(m *testing.M, name string) {
+// Main runs the tests of a package and leaves their outcomes for the page. It
+// returns the code to exit with.
+func Main(m *testing.M, name string) int {
 	code := m.Run()
 	if Enabled() {
 		if err := save(name); err != nil {
@@ -72,7 +72,7 @@ func Main(m *testing.M, name string) {
 			code = 1
 		}
 	}
-	os.Exit(code)
+	return code
 }
 
 func save(name string) error {

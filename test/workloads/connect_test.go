@@ -118,7 +118,7 @@ func TestConnect(t *testing.T) {
 		workers := []*worker{startWorker(t, jars, b.Addr, plugins), startWorker(t, jars, b.Addr, plugins)}
 		programs := []*process{workers[0].process, workers[1].process}
 		for _, w := range workers {
-			eventually(t, ctx, "a worker serves", func() bool { return w.ask(ctx, http.MethodGet, "/connectors", nil, nil) == nil }, programs...)
+			eventually(ctx, t, "a worker serves", func() bool { return w.ask(ctx, http.MethodGet, "/connectors", nil, nil) == nil }, programs...)
 		}
 		dir := t.TempDir()
 		from, to := filepath.Join(dir, "from"), filepath.Join(dir, "to")
@@ -143,7 +143,7 @@ func TestConnect(t *testing.T) {
 				err = workers[0].ask(ctx, http.MethodPut, "/connectors/"+name+"/config", config, nil)
 				return err == nil
 			}
-			eventually(t, ctx, "the connector is made", ok, programs...)
+			eventually(ctx, t, "the connector is made", ok, programs...)
 		}
 		write("one", "two", "three")
 		create("source", map[string]string{
@@ -155,18 +155,18 @@ func TestConnect(t *testing.T) {
 			"consumer.override.heartbeat.interval.ms": "300",
 		})
 		arrived := func() bool { return cmp.Equal(want, unique(to)) }
-		eventually(t, ctx, "the file is copied", arrived, programs...)
+		eventually(ctx, t, "the file is copied", arrived, programs...)
 
 		victim, survivor := workers[0], workers[1]
 		if workers[1].runsOn(ctx, "source") == workers[1].rest {
 			victim, survivor = workers[1], workers[0]
 		}
 		victim.kill()
-		eventually(t, ctx, "the survivor runs both tasks", func() bool {
+		eventually(ctx, t, "the survivor runs both tasks", func() bool {
 			return survivor.runsOn(ctx, "source") == survivor.rest && survivor.runsOn(ctx, "sink") == survivor.rest
 		}, survivor.process)
 		write("four", "five")
-		eventually(t, ctx, "what was added is copied", arrived, survivor.process)
+		eventually(ctx, t, "what was added is copied", arrived, survivor.process)
 		if got := unique(to); !cmp.Equal(want, got) {
 			t.Errorf("copied %v", got)
 		}

@@ -55,7 +55,7 @@ func TestMirrorMaker(t *testing.T) {
 		t.Cleanup(mirror.kill)
 		target.AddConsumeTopics("kafka.orders")
 		var got []*kgo.Record
-		eventually(t, ctx, "20 records are copied", func() bool {
+		eventually(ctx, t, "20 records are copied", func() bool {
 			poll, cancel := context.WithTimeout(ctx, pollTime)
 			defer cancel()
 			got = append(got, target.PollFetches(poll).Records()...)
@@ -66,7 +66,7 @@ func TestMirrorMaker(t *testing.T) {
 				t.Errorf("record %d is %s=%s %v", i, r.Key, r.Value, r.Headers)
 			}
 		}
-		eventually(t, ctx, "the group's offset is translated", func() bool {
+		eventually(ctx, t, "the group's offset is translated", func() bool {
 			offsets, err := kadm.NewClient(target).FetchOffsets(ctx, "shop")
 			if err != nil {
 				return false

@@ -3,6 +3,7 @@ package workloads
 import (
 	"context"
 	"encoding/binary"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -15,7 +16,7 @@ import (
 	"rota/test/rig"
 )
 
-func TestMain(m *testing.M) { report.Main(m, "workloads") }
+func TestMain(m *testing.M) { os.Exit(report.Main(m, "workloads")) }
 
 const (
 	version = "4.4.0"
@@ -42,7 +43,7 @@ func prepare(t *report.T) (ctx context.Context, jars string, b *rig.Broker, cl *
 	return ctx, jars, b, cl
 }
 
-func eventually(t *report.T, ctx context.Context, what string, ok func() bool, programs ...*process) {
+func eventually(ctx context.Context, t *report.T, what string, ok func() bool, programs ...*process) {
 	t.Helper()
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
@@ -97,16 +98,16 @@ func TestStreams(t *testing.T) {
 		}
 		app := run()
 		say("to be or not to be")
-		eventually(t, ctx, "the first counts", come(map[string]uint64{"to": 4, "be": 4, "or": 2, "not": 2}), app)
+		eventually(ctx, t, "the first counts", come(map[string]uint64{"to": 4, "be": 4, "or": 2, "not": 2}), app)
 		b.Restart()
 		say("that is to be")
 		want := map[string]uint64{"to": 6, "be": 6, "or": 2, "not": 2, "that": 2, "is": 2}
-		eventually(t, ctx, "counts after a kill of the broker", come(want), app)
+		eventually(ctx, t, "counts after a kill of the broker", come(want), app)
 		_ = app.close()
 		<-app.done
 		say("or not")
 		app = run()
 		want["or"], want["not"] = 4, 4
-		eventually(t, ctx, "counts after a restart of the application", come(want), app)
+		eventually(ctx, t, "counts after a restart of the application", come(want), app)
 	})
 }

@@ -91,15 +91,3 @@ func (p *process) output() string {
 	defer p.mu.Unlock()
 	return strings.Join(p.out[max(0, len(p.out)-25):], "\n")
 }
-
-// printed says whether a line was printed.
-func (p *process) printed(line string) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, l := range p.out {
-		if l == line {
-			return true
-		}
-	}
-	return false
-}
