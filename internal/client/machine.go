@@ -51,8 +51,12 @@ func (c Config) withDefaults() Config {
 		at    *time.Duration
 		value time.Duration
 	}{
-		{&c.SessionTimeout, 45 * time.Second}, {&c.PollInterval, 5 * time.Minute}, {&c.HeartbeatInterval, 3 * time.Second},
-		{&c.RequestTimeout, 30 * time.Second}, {&c.RetryBackoff, 100 * time.Millisecond}, {&c.MaxBackoff, time.Second},
+		{&c.SessionTimeout, 45 * time.Second},
+		{&c.PollInterval, 5 * time.Minute},
+		{&c.HeartbeatInterval, 3 * time.Second},
+		{&c.RequestTimeout, 30 * time.Second},
+		{&c.RetryBackoff, 100 * time.Millisecond},
+		{&c.MaxBackoff, time.Second},
 		{&c.AutoCommitInterval, 5 * time.Second},
 	} {
 		if *d.at == 0 {
@@ -123,7 +127,6 @@ type Machine struct {
 	prepareNeeded bool
 	reason        string
 	round         round
-	roundError    error
 	plan          []byte        // what SyncGroup gave
 	retryAt       time.Duration // of the next round
 	failures      int           // rounds in a row that called for a backoff
@@ -149,14 +152,13 @@ type Machine struct {
 	requests    []inFlight
 	nextRequest RequestID
 
-	started   bool // heartbeats may be sent
-	lastPoll  time.Duration
-	heardAt   time.Duration // the session's start, as far as this side knows
-	beatAt    time.Duration // of the next heartbeat
-	commits   []*commitOp
-	fetches   []*fetchOp
-	nextOp    OpID
-	leaveSent bool
+	started  bool // heartbeats may be sent
+	lastPoll time.Duration
+	heardAt  time.Duration // the session's start, as far as this side knows
+	beatAt   time.Duration // of the next heartbeat
+	commits  []*commitOp
+	fetches  []*fetchOp
+	nextOp   OpID
 }
 
 // New makes a member that has joined nothing. Time begins at now.

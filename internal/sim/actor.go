@@ -23,7 +23,6 @@ const (
 	loner
 	// admin: an operator.
 	admin
-	roles
 )
 
 var errCallback = errors.New("callback has failed")

@@ -13,7 +13,9 @@ import (
 // groupState is what the checks know of one group.
 type groupState struct {
 	name string
-	gens map[int32]*generation
+	// current is the generation that the group is in.
+	current int32
+	gens    map[int32]*generation
 	// all are the generations that have had a number. There may be several: a
 	// group that was deleted, or lost before it was recorded, begins anew, with
 	// other members.
@@ -49,6 +51,7 @@ func newGroupState(name string) *groupState {
 
 // begin notes that a join phase has ended in a generation.
 func (g *groupState) begin(number int32) {
+	g.current = number
 	gen := &generation{number: number, ids: map[string]bool{}, owners: map[part]string{}}
 	g.gens[number] = gen
 	g.all[number] = append(g.all[number], gen)
@@ -115,6 +118,9 @@ func (w *World) checkExpiry(p *probe, id string) {
 		if c == nil || c.member != id || c.answers > 0 {
 			continue
 		}
+		if _, joins := c.req.(group.Join); joins && c.replied && !c.parked && c.needs == 0 {
+			continue // answered in this very turn, and no sign of life
+		}
 		if !c.replied || c.good || c.parked {
 			w.fail("expiry", "member %s of group %d expires while it waits for the answer to %T", id, p.g, c.req)
 		}
@@ -138,12 +144,41 @@ func (w *World) alive(c *call) {
 	}
 }
 
+// checkGeneration checks that what is taken of a member is of the generation
+// that the group is in.
+func (w *World) checkGeneration(c *call, generation int32) {
+	if g := w.groups[c.group]; generation != g.current {
+		w.fail("generation", "%T of generation %d is taken, group %d is in %d", c.req, generation, c.group, g.current)
+	}
+}
+
+// checkLeader checks that the leader of a new generation is one of those that
+// have come for it.
+func (w *World) checkLeader(p *probe, fx *group.Effects) {
+	leader, there := "", false
+	for i := range fx.Replies {
+		if j, ok := fx.Replies[i].Body.(group.Joined); ok && j.Code == 0 {
+			leader = j.Leader
+		}
+	}
+	for i := range fx.Replies {
+		j, ok := fx.Replies[i].Body.(group.Joined)
+		there = there || ok && j.Code == 0 && j.MemberID == leader && len(j.Members) > 0
+	}
+	if !there {
+		w.fail("leader", "%q leads group %d and is not told so", leader, p.g)
+	}
+}
+
 // checkCommit checks that what a commit was told is what the log says.
 func (w *World) checkCommit(p *probe, c *call, at, end group.Offset) {
 	if at == end {
 		w.fail("commit", "a commit is good and nothing is recorded: %+v", c.req)
 	}
-	r := c.req.(group.Commit)
+	r, _ := c.req.(group.Commit)
+	if r.Generation >= 0 {
+		w.checkGeneration(c, r.Generation)
+	}
 	for i := range r.Offsets {
 		o := &r.Offsets[i]
 		if len(o.Metadata) > 0 {
@@ -172,7 +207,7 @@ func (w *World) checkFetch(p *probe, c *call, body *group.FetchedOffsets) group.
 		}
 		needs = max(needs, k.at+1)
 	}
-	if r := c.req.(group.FetchOffsets); r.All {
+	if r, _ := c.req.(group.FetchOffsets); r.All {
 		n := 0
 		for _, k := range offsets {
 			if k.offset != none {
@@ -199,7 +234,7 @@ func (w *World) checkStableJoin(p *probe, c *call, body *group.Joined) group.Off
 	if findMember(rec.value, body.MemberID) == nil {
 		w.fail("join", "member %s is told generation %d of group %d, whose record does not have it", body.MemberID, body.Generation, p.g)
 	}
-	if j := c.req.(group.Join); j.MemberID == "" {
+	if j, _ := c.req.(group.Join); j.MemberID == "" {
 		return rec.at + 1
 	}
 	return 0
@@ -207,7 +242,7 @@ func (w *World) checkStableJoin(p *probe, c *call, body *group.Joined) group.Off
 
 // checkPlan checks that a SyncGroup is answered with what is recorded.
 func (w *World) checkPlan(p *probe, c *call, body *group.Synced) group.Offset {
-	r := c.req.(group.Sync)
+	r, _ := c.req.(group.Sync)
 	rec := p.l.shard.disk.index.groups[p.g]
 	if rec.value == nil || rec.value.Generation != r.Generation {
 		w.fail("plan", "member %s gets an assignment of generation %d of group %d, which is not recorded", r.MemberID, r.Generation, p.g)
@@ -333,7 +368,7 @@ func (w *World) checkListed(c *call, g *groupState, gen *generation, id string) 
 
 // assigned checks that no partition has two owners in a generation.
 func (w *World) assigned(c *call, b *group.Synced) {
-	r := c.req.(group.Sync)
+	r, _ := c.req.(group.Sync)
 	g := w.groups[c.group]
 	gen := c.gen
 	if gen == nil {

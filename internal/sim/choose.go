@@ -14,9 +14,27 @@ type weight struct {
 var ordinary = []weight{{Take, 30}, {TakeAll, 6}, {Deliver, 30}, {Find, 10}, {Land, 4}, {Pass, 12}, {Act, 10}, {Start, 6}}
 
 var faults = []weight{
-	{BreakConnection, 10}, {LoseConnection, 3}, {SendTwice, 8}, {FailAppend, 2}, {RefuseAppend, 1}, {ForeignAppend, 1},
-	{Crash, 1}, {Move, 1}, {Drain, 1}, {FindFails, 5}, {JumpWall, 3}, {Stall, 2}, {LateTimer, 4}, {FillDisk, 1}, {Die, 3},
-	{Freeze, 6}, {Dawdle, 5}, {Throw, 3}, {HoldCallback, 5}, {GrowTopic, 3}, {Resize, 1},
+	{BreakConnection, 10},
+	{LoseConnection, 3},
+	{SendTwice, 8},
+	{FailAppend, 2},
+	{RefuseAppend, 1},
+	{ForeignAppend, 1},
+	{Crash, 1},
+	{Move, 1},
+	{Drain, 1},
+	{FindFails, 5},
+	{JumpWall, 3},
+	{Stall, 2},
+	{LateTimer, 4},
+	{FillDisk, 1},
+	{Die, 3},
+	{Freeze, 6},
+	{Dawdle, 5},
+	{Throw, 3},
+	{HoldCallback, 5},
+	{GrowTopic, 3},
+	{Resize, 1},
 }
 
 func draw(r *random, list []weight, total int) Kind {
@@ -42,7 +60,7 @@ var ordinaryTotal, faultTotal = total(ordinary), total(faults)
 // advance chooses one Event and plays it.
 func (w *World) advance(r *random) Event {
 	for {
-		kind := Pass
+		var kind Kind
 		switch {
 		case w.anyFull() && r.oneIn(12):
 			kind = FillDisk
@@ -56,9 +74,9 @@ func (w *World) advance(r *random) Event {
 		default:
 			kind = draw(r, ordinary, ordinaryTotal)
 		}
-		e := Event{Kind: kind, N: w.amount(r, kind)}
-		if kind == Stall && r.oneIn(3) {
-			e.N += uint64(40 * time.Second / time.Millisecond)
+		e := Event{Kind: kind}
+		if draw := amounts[kind]; draw != nil {
+			e.N = draw(r)
 		}
 		first := r.below(256)
 		if kind == FillDisk {
@@ -80,32 +98,37 @@ func (w *World) anyFull() bool {
 
 // whom is how many there are that an Event of a kind can be about.
 func (w *World) whom(k Kind) int {
-	switch k {
-	case TakeAll, Land, Start, FailAppend, RefuseAppend, ForeignAppend, Move, Drain, FillDisk:
+	switch about[k] {
+	case anActor:
+		return len(w.actors)
+	case aShard:
 		return len(w.shards)
-	case Pass, JumpWall, Stall, LateTimer, Crash, GrowTopic, Resize:
-		return 1
+	case theWorld:
 	}
-	return len(w.actors)
+	return 1
 }
 
-// amount draws an Event's number.
-func (w *World) amount(r *random, k Kind) uint64 {
-	ms := func(from, to time.Duration) uint64 { return uint64(r.between(from, to) / time.Millisecond) }
-	switch k {
-	case Pass:
-		return ms(0, 8*time.Second)
-	case LateTimer:
-		return ms(0, 500*time.Millisecond)
-	case Stall:
-		return ms(500*time.Millisecond, 20*time.Second)
-	case JumpWall:
-		if r.oneIn(4) {
-			return uint64(10 * time.Hour / time.Millisecond)
+// amounts draw an Event's number. Other kinds have none.
+var amounts = [kinds]func(r *random) uint64{
+	Pass:      func(r *random) uint64 { return ms(r, 0, 8*time.Second) },
+	LateTimer: func(r *random) uint64 { return ms(r, 0, 500*time.Millisecond) },
+	Stall: func(r *random) uint64 {
+		if r.oneIn(3) {
+			return ms(r, 40*time.Second, time.Minute)
 		}
-		return ms(0, time.Minute)
-	case Act, FailAppend, Crash, Move, Land, GrowTopic, Resize:
-		return r.next() >> 40
-	}
-	return 0
+		return ms(r, 500*time.Millisecond, 20*time.Second)
+	},
+	JumpWall: func(r *random) uint64 {
+		if r.oneIn(4) {
+			return uint64((10 * time.Hour).Milliseconds())
+		}
+		return ms(r, 0, time.Minute)
+	},
+	Act: anything, FailAppend: anything, Crash: anything, Move: anything, Land: anything, GrowTopic: anything, Resize: anything,
+}
+
+func anything(r *random) uint64 { return r.next() >> 40 }
+
+func ms(r *random, from, to time.Duration) uint64 {
+	return uint64(r.between(from, to).Milliseconds())
 }

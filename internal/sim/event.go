@@ -82,6 +82,22 @@ var kindNames = [kinds]string{
 	"find-fails", "jump-wall", "stall", "late-timer", "fill-disk", "die", "freeze", "dawdle", "throw", "hold-callback", "grow-topic", "resize",
 }
 
+// target is what an Event of a kind is about.
+type target uint8
+
+const (
+	anActor target = iota
+	aShard
+	theWorld
+)
+
+// about has the target of each kind: an actor's where it says nothing.
+var about = [kinds]target{
+	TakeAll: aShard, Land: aShard, Start: aShard, FailAppend: aShard, RefuseAppend: aShard, ForeignAppend: aShard,
+	Move: aShard, Drain: aShard, FillDisk: aShard,
+	Pass: theWorld, Crash: theWorld, JumpWall: theWorld, Stall: theWorld, LateTimer: theWorld, GrowTopic: theWorld, Resize: theWorld,
+}
+
 // String returns the kind as files have it.
 func (k Kind) String() string { return kindNames[k] }
 

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"maps"
 	"time"
 
 	"rota/internal/client"
@@ -9,28 +10,48 @@ import (
 
 // play does what an Event says, and reports whether it could.
 func (w *World) play(e Event) bool {
-	switch e.Kind {
-	case Take, Deliver, Find, FindFails, Act, BreakConnection, LoseConnection, SendTwice, Die, Freeze, Dawdle, Throw, HoldCallback:
-		return int(e.Who) < len(w.actors) && w.playActor(w.actors[e.Who], e)
-	case TakeAll, Land, Start, FailAppend, RefuseAppend, ForeignAppend, Move, Drain, FillDisk:
-		return int(e.Who) < len(w.shards) && w.playShard(w.shards[e.Who], e)
-	case Pass:
-		w.pass(millis(e.N))
-	case LateTimer, Stall:
-		w.sleep(e)
-	case JumpWall:
-		w.wall += int64(e.N) - jumpBack
-	case Crash:
-		w.crash(e.N)
-	case GrowTopic:
-		return w.grow(e.N)
-	case Resize:
-		w.o.group.MaxSize = []int{2, 3, 5, 1 << 30}[e.N%4]
-		w.setChecking(w.o.group.CheckInvariants)
-	default:
-		return false
+	who := int(e.Who)
+	switch about[e.Kind] {
+	case anActor:
+		return who < len(w.actors) && onActor[e.Kind](w, w.actors[who], e.N)
+	case aShard:
+		return who < len(w.shards) && onShard[e.Kind](w, w.shards[who], e.N)
+	case theWorld:
+		return onWorld[e.Kind](w, e.N)
 	}
-	return true
+	return false
+}
+
+// onActor, onShard and onWorld do what the kinds say. Each reports whether it
+// could be done.
+var onActor = [kinds]func(w *World, a *actor, n uint64) bool{
+	Take: (*World).take1, Deliver: (*World).deliver1, Find: (*World).find, FindFails: (*World).findFails,
+	Act:             func(w *World, a *actor, n uint64) bool { return a.act(w, n) },
+	BreakConnection: (*World).breakConnection, LoseConnection: (*World).loseConnection, SendTwice: (*World).sendTwice,
+	Die: (*World).die, Freeze: (*World).freeze,
+	Dawdle:       func(_ *World, a *actor, _ uint64) bool { return a.up() && flip(&a.dawdles) },
+	Throw:        func(_ *World, a *actor, _ uint64) bool { return a.up() && set(&a.throws) },
+	HoldCallback: func(_ *World, a *actor, _ uint64) bool { return a.up() && set(&a.holds) },
+}
+
+var onShard = [kinds]func(w *World, sh *shard, n uint64) bool{
+	TakeAll: (*World).takeAll, Land: (*World).landOldest, Start: (*World).startAgain, FailAppend: (*World).failAppend,
+	RefuseAppend:  func(_ *World, sh *shard, _ uint64) bool { return sh.life != nil && set(&sh.disk.refuse) },
+	ForeignAppend: func(_ *World, sh *shard, _ uint64) bool { return sh.life != nil && set(&sh.disk.foreign) },
+	FillDisk:      func(_ *World, sh *shard, _ uint64) bool { return flip(&sh.disk.full) },
+	Move:          (*World).move, Drain: (*World).drain,
+}
+
+var onWorld = [kinds]func(w *World, n uint64) bool{
+	Pass: func(w *World, n uint64) bool {
+		w.pass(millis(n))
+		return true
+	},
+	JumpWall: func(w *World, n uint64) bool {
+		w.wall += int64(n) - jumpBack
+		return true
+	},
+	Stall: (*World).stall, LateTimer: (*World).lateTimer, Crash: (*World).crash, GrowTopic: (*World).grow, Resize: (*World).resize,
 }
 
 // jumpBack is taken from every jump of the wall clock, so that some go back.
@@ -38,79 +59,89 @@ const jumpBack = 30_000
 
 func millis(n uint64) time.Duration { return time.Duration(n) * time.Millisecond }
 
-func (w *World) playActor(a *actor, e Event) bool {
-	c := a.conn
-	switch e.Kind {
-	case Take:
-		x := w.readable(c)
-		if x == nil {
-			return false
-		}
-		w.read(x)
-	case Deliver:
-		x := deliverable(c)
-		if x == nil || a.frozen {
-			return false
-		}
-		w.deliver(x)
-	case Find, FindFails:
-		if a.finding == 0 || !a.runs() {
-			return false
-		}
-		id, found := a.finding, client.Found{}
-		if a.finding = 0; e.Kind == FindFails {
-			found.Code = 15
-		}
-		a.m.Answer(w.mono, id, found)
-		a.do(w)
-		a.poll(w)
-	case Act:
-		return a.act(w, e.N)
-	case BreakConnection:
-		if c == nil || len(c.calls) == 0 {
-			return false
-		}
-		w.cut(c)
-		a.disconnected(w)
-	case LoseConnection:
-		if c == nil || c.lost || len(c.calls) == 0 {
-			return false
-		}
-		c.lost = true
-	case SendTwice:
-		return w.sendTwice(a)
-	default:
-		return w.disturb(a, e)
-	}
+// set and flip change a switch; that can always be done.
+func set(b *bool) bool {
+	*b = true
 	return true
 }
 
-// disturb does something to a member's process.
-func (w *World) disturb(a *actor, e Event) bool {
-	if a.role != member || a.dead || a.gone {
+func flip(b *bool) bool {
+	*b = !*b
+	return true
+}
+
+func (w *World) take1(a *actor, _ uint64) bool {
+	x := w.readable(a.conn)
+	if x == nil {
 		return false
 	}
-	switch e.Kind {
-	case Die:
-		a.gone = true
-		w.cutOf(a)
-	case Freeze:
-		if a.frozen = !a.frozen; !a.frozen {
-			a.tick(w)
-		}
-	case Dawdle:
-		a.dawdles = !a.dawdles
-	case Throw:
-		a.throws = true
-	case HoldCallback:
-		a.holds = true
+	w.read(x)
+	return true
+}
+
+func (w *World) deliver1(a *actor, _ uint64) bool {
+	x := deliverable(a.conn)
+	if x == nil || a.frozen {
+		return false
+	}
+	w.deliver(x)
+	return true
+}
+
+func (w *World) find(a *actor, _ uint64) bool { return w.found(a, client.Found{}) }
+
+func (w *World) findFails(a *actor, _ uint64) bool { return w.found(a, client.Found{Code: 15}) }
+
+func (w *World) found(a *actor, answer client.Found) bool {
+	if a.finding == 0 || !a.runs() {
+		return false
+	}
+	id := a.finding
+	a.finding = 0
+	a.m.Answer(w.mono, id, answer)
+	a.do(w)
+	a.poll(w)
+	return true
+}
+
+func (w *World) breakConnection(a *actor, _ uint64) bool {
+	if a.conn == nil || len(a.conn.calls) == 0 {
+		return false
+	}
+	w.cut(a.conn)
+	a.disconnected(w)
+	return true
+}
+
+func (w *World) loseConnection(a *actor, _ uint64) bool {
+	return a.conn != nil && !a.conn.lost && len(a.conn.calls) > 0 && set(&a.conn.lost)
+}
+
+// up reports whether a member's process is there, running or not.
+func (a *actor) up() bool { return a.role == member && !a.dead && !a.gone }
+
+func (w *World) die(a *actor, _ uint64) bool {
+	if !a.up() {
+		return false
+	}
+	a.gone = true
+	w.cutOf(a)
+	return true
+}
+
+func (w *World) freeze(a *actor, _ uint64) bool {
+	if !a.up() {
+		return false
+	}
+	if flip(&a.frozen); !a.frozen {
+		a.tick(w)
 	}
 	return true
 }
 
 // sendTwice breaks the connection and sends its oldest request once more on
 // another one, without anybody but the network knowing.
-func (w *World) sendTwice(a *actor) bool {
+func (w *World) sendTwice(a *actor, _ uint64) bool {
 	if a.conn == nil || len(a.conn.calls) == 0 || a.conn.lost {
 		return false
 	}
@@ -157,63 +188,59 @@ func (w *World) refuse(sh *shard, c *call) {
 	w.countAnswer(c.req, codeOf(c.body))
 }
 
-func (w *World) playShard(sh *shard, e Event) bool {
-	l := sh.life
-	if e.Kind == Start {
-		if l != nil {
-			return false
-		}
-		w.start(sh)
-		return true
-	}
-	if e.Kind == FillDisk {
-		sh.disk.full = !sh.disk.full
-		return true
-	}
-	if l == nil {
+func (w *World) startAgain(sh *shard, _ uint64) bool {
+	if sh.life != nil {
 		return false
 	}
+	w.start(sh)
+	return true
+}
+
+func (w *World) landOldest(sh *shard, n uint64) bool {
 	d := &sh.disk
-	inFlight := len(d.batches) - d.durable
-	switch e.Kind {
-	case TakeAll:
-		return w.takeAll(sh)
-	case Land:
-		if inFlight == 0 {
-			return false
-		}
-		d.durable++
-		w.story.lands(sh)
-		w.landed(l, d.batches[d.durable-1].seq, e.N)
-	case FailAppend:
-		if inFlight == 0 {
-			return false
-		}
-		seq := d.batches[d.durable].seq
-		before := d.durable
-		d.keep(int(e.N % uint64(inFlight+1)))
-		w.story.failAppend(sh, before)
-		l.s.Begin(w.now(), d.full)
-		l.s.Completed(seq, errDisk)
-		w.take(l)
-	case RefuseAppend:
-		d.refuse = true
-	case ForeignAppend:
-		d.foreign = true
-	case Move:
-		sh.away = e.N%2 == 0
-		away := sh.away
-		w.turn(l, func() { l.s.Unload() })
-		sh.away = away
-	case Drain:
-		if sh.drains {
-			return false
-		}
-		sh.drains = true
-		w.turn(l, func() { l.s.Drain() })
-	default:
+	if sh.life == nil || d.durable == len(d.batches) {
 		return false
 	}
+	d.durable++
+	w.story.lands(sh)
+	w.landed(sh.life, d.batches[d.durable-1].seq, n)
+	return true
+}
+
+// failAppend fails the oldest append in flight. How much of the log is durable
+// all the same nobody knows before the next load.
+func (w *World) failAppend(sh *shard, n uint64) bool {
+	d, l := &sh.disk, sh.life
+	inFlight := len(d.batches) - d.durable
+	if l == nil || inFlight == 0 {
+		return false
+	}
+	seq, before := d.batches[d.durable].seq, d.durable
+	d.keep(int(n % uint64(inFlight+1)))
+	w.story.failAppend(sh, before)
+	l.s.Begin(w.now(), d.full)
+	l.s.Completed(seq, errDisk)
+	w.take(l)
+	return true
+}
+
+func (w *World) move(sh *shard, n uint64) bool {
+	if sh.life == nil {
+		return false
+	}
+	l := sh.life
+	w.turn(l, func() { l.s.Unload() })
+	sh.away = n%2 == 0
+	return true
+}
+
+func (w *World) drain(sh *shard, _ uint64) bool {
+	if sh.life == nil || sh.drains {
+		return false
+	}
+	sh.drains = true
+	l := sh.life
+	w.turn(l, func() { l.s.Drain() })
 	return true
 }
 
@@ -231,8 +258,8 @@ func (w *World) landed(l *life, seq uint64, how uint64) {
 }
 
 // takeAll reads one request from each connection and runs them in one turn.
-func (w *World) takeAll(sh *shard) bool {
-	if sh.drains {
+func (w *World) takeAll(sh *shard, _ uint64) bool {
+	if sh.drains || sh.life == nil {
 		return false
 	}
 	var calls []*call
@@ -324,21 +351,32 @@ func (w *World) runTimers() {
 	}
 }
 
-// sleep lets time go by in which the broker does nothing. After a stall the
-// requests that have come in meanwhile are read before any timer runs, as far
-// as one turn goes; a late timer runs right away.
-func (w *World) sleep(e Event) {
+// stall lets time go by in which the broker does not run. What has come in
+// meanwhile is read before any timer runs, as far as one turn goes.
+func (w *World) stall(n uint64) bool {
+	w.withoutTimers(n)
+	for _, sh := range w.shards {
+		w.takeAll(sh, 0)
+	}
+	w.timersAgain()
+	return true
+}
+
+// lateTimer lets time go by in which no timer of the broker runs.
+func (w *World) lateTimer(n uint64) bool {
+	w.withoutTimers(n)
+	w.timersAgain()
+	return true
+}
+
+func (w *World) withoutTimers(n uint64) {
 	for _, sh := range w.shards {
 		sh.late = true
 	}
-	w.pass(millis(e.N))
-	if e.Kind == Stall {
-		for _, sh := range w.shards {
-			if sh.life != nil {
-				w.takeAll(sh)
-			}
-		}
-	}
+	w.pass(millis(n))
+}
+
+func (w *World) timersAgain() {
 	for _, sh := range w.shards {
 		sh.late = false
 		if sh.life != nil {
@@ -347,16 +385,20 @@ func (w *World) sleep(e Event) {
 	}
 }
 
+// resize changes group.max.size.
+func (w *World) resize(n uint64) bool {
+	w.o.group.MaxSize = []int{2, 3, 5, 1 << 30}[n%4]
+	w.setChecking(w.o.group.CheckInvariants)
+	return true
+}
+
 // grow gives a topic another partition. Clients see it when they look next.
 func (w *World) grow(n uint64) bool {
 	name := topicNames[n%2]
 	if w.topics[name] >= 8 {
 		return false
 	}
-	topics := map[string]int32{}
-	for k, v := range w.topics {
-		topics[k] = v
-	}
+	topics := maps.Clone(w.topics)
 	topics[name]++
 	w.topics = topics
 	for _, a := range w.actors {

@@ -70,6 +70,9 @@ func (p *probe) Tick(now group.Now, at group.Offset) group.Effects {
 
 func (p *probe) Loaded(now group.Now, at group.Offset, epoch int32) group.Effects {
 	p.w.focus = p.g
+	if v := p.l.shard.disk.index.groups[p.g].value; v != nil {
+		p.w.groups[p.g].current = v.Generation
+	}
 	fx := p.real.Loaded(now, at, epoch)
 	p.records(at, &fx)
 	p.events(&fx)
@@ -103,15 +106,15 @@ func (p *probe) events(fx *group.Effects) {
 		e := &fx.Events[i]
 		p.w.transition(e.Kind, e.Cause)
 		p.w.hash(uint64(e.Kind)<<8 | uint64(e.Cause))
-		switch e.Kind {
-		case group.MemberExpired:
-			if e.Cause == group.CauseSessionExpired {
-				p.w.checkExpiry(p, e.Member.ID)
-			}
-		case group.JoinCompleted:
-			if e.Count > 0 {
-				p.w.groups[p.g].begin(e.Generation)
-			}
+		if e.Kind == group.MemberExpired && e.Cause == group.CauseSessionExpired {
+			p.w.checkExpiry(p, e.Member.ID)
+		}
+		if e.Kind == group.JoinCompleted {
+			p.w.groups[p.g].current = e.Generation
+		}
+		if e.Kind == group.JoinCompleted && e.Count > 0 {
+			p.w.groups[p.g].begin(e.Generation)
+			p.w.checkLeader(p, fx)
 		}
 	}
 }
@@ -131,6 +134,9 @@ func (p *probe) replies(at, end group.Offset, fx *group.Effects) {
 			continue
 		}
 		c.replied, c.good = true, codeOf(r.Body) == 0
+		if h, ok := c.req.(group.Heartbeat); ok && (c.good || codeOf(r.Body) == codeRebalanceInProgress) {
+			p.w.checkGeneration(c, h.Generation)
+		}
 		if !c.good {
 			continue
 		}
@@ -152,7 +158,8 @@ func (p *probe) replies(at, end group.Offset, fx *group.Effects) {
 			c.barrier, c.gen = barrier, p.w.groups[p.g].gens[body.Generation]
 			c.needs = p.w.checkStableJoin(p, c, &body)
 		case group.Synced:
-			c.gen = p.w.groups[p.g].gens[c.req.(group.Sync).Generation]
+			sync, _ := c.req.(group.Sync)
+			c.gen = p.w.groups[p.g].gens[sync.Generation]
 			c.needs = p.w.checkPlan(p, c, &body)
 		}
 	}
@@ -181,10 +188,8 @@ func codeOf(body group.Response) group.Code {
 			return r.Members[0].Code
 		}
 	case group.Committed:
-		for _, c := range r.Codes {
-			if c == 0 {
-				return 0
-			}
+		if slices.Contains(r.Codes, 0) {
+			return 0
 		}
 		if len(r.Codes) > 0 {
 			return r.Codes[0]

@@ -12,7 +12,7 @@ type Result struct {
 	Hash  uint64
 	Stats *Stats
 	// Failure is nil if all rules held; Case then plays it.
-	Failure *Failure
+	Failure *RuleError
 	Case    *Case
 }
 
@@ -24,7 +24,7 @@ func Run(seed uint64, steps int) Result {
 	}
 	second := once(seed, steps, nil)
 	if second.Hash != first.Hash {
-		first.Failure = &Failure{Rule: "not repeatable", Step: steps, Reason: fmt.Sprintf("two runs of seed %d differ: %x and %x", seed, first.Hash, second.Hash)}
+		first.Failure = &RuleError{Rule: "not repeatable", Step: steps, Reason: fmt.Sprintf("two runs of seed %d differ: %x and %x", seed, first.Hash, second.Hash)}
 	}
 	return first
 }

@@ -165,7 +165,7 @@ func (w *World) over(l *life) {
 
 // crash ends the broker: nobody is told, and of what was in flight a part is
 // durable.
-func (w *World) crash(n uint64) {
+func (w *World) crash(n uint64) bool {
 	for _, a := range w.actors {
 		if a.conn != nil {
 			w.cut(a.conn)
@@ -180,6 +180,7 @@ func (w *World) crash(n uint64) {
 		sh.life, sh.away, sh.drains = nil, false, false
 		sh.disk.refuse, sh.disk.foreign = false, false
 	}
+	return true
 }
 
 // compareReplay reads the log into a fresh shard and compares what the groups

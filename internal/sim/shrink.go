@@ -17,7 +17,7 @@ type shrinker struct {
 }
 
 // Shrink returns a smaller Case that breaks the same rule, and how it fails.
-func Shrink(c *Case, f *Failure) (*Case, *Failure) {
+func Shrink(c *Case, f *RuleError) (*Case, *RuleError) {
 	s := &shrinker{c: Case{Seed: c.Seed, Settle: c.Settle, Events: slices.Clone(c.Events)}, rule: kindOf(f)}
 	last := s.fails(s.c)
 	if last == nil {
@@ -29,7 +29,7 @@ func Shrink(c *Case, f *Failure) (*Case, *Failure) {
 	}
 	s.try(Case{Seed: c.Seed, Events: s.c.Events})
 	for who := range uint8(32) {
-		s.try(s.without(func(e Event) bool { return e.Who == who && isOfActor(e.Kind) }))
+		s.try(s.without(func(e Event) bool { return e.Who == who && about[e.Kind] == anActor }))
 	}
 	for k := range kinds {
 		s.try(s.without(func(e Event) bool { return e.Kind == k }))
@@ -48,7 +48,7 @@ func Shrink(c *Case, f *Failure) (*Case, *Failure) {
 }
 
 // kindOf is what two failures have in common that are the same.
-func kindOf(f *Failure) string {
+func kindOf(f *RuleError) string {
 	first, _, _ := strings.Cut(f.Reason, "\n")
 	if f.Rule != "panic" {
 		return f.Rule
@@ -58,7 +58,7 @@ func kindOf(f *Failure) string {
 }
 
 // fails plays a Case and returns its failure if it is the right one.
-func (s *shrinker) fails(c Case) *Failure {
+func (s *shrinker) fails(c Case) *RuleError {
 	s.plays++
 	r := Play(&c)
 	if r.Failure == nil || kindOf(r.Failure) != s.rule {
@@ -100,14 +100,6 @@ func (s *shrinker) amounts() {
 			}
 		}
 	}
-}
-
-func isOfActor(k Kind) bool {
-	switch k {
-	case Take, Deliver, Find, FindFails, Act, BreakConnection, LoseConnection, SendTwice, Die, Freeze, Dawdle, Throw, HoldCallback:
-		return true
-	}
-	return false
 }
 
 // Explain cuts a failure down and writes a report of it: what is broken, the

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"testing"
 
 	"rota/internal/group"
@@ -102,12 +103,7 @@ var transitions = map[group.EventKind][]group.Cause{
 }
 
 func expected(k group.EventKind, c group.Cause) bool {
-	for _, x := range transitions[k] {
-		if x == c {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(transitions[k], c)
 }
 
 // others are what Stats.Other must have.

@@ -32,7 +32,7 @@ type World struct {
 	calmed  bool // the faults have ended
 	steps   int
 	h       uint64
-	failure *Failure
+	failure *RuleError
 	stats   *Stats
 	// callbacks counts those that ran, by kind, and answers those of each
 	// request, by code.
@@ -41,8 +41,8 @@ type World struct {
 	past      []operation // of the history
 }
 
-// Failure is a broken rule.
-type Failure struct {
+// RuleError is a broken rule.
+type RuleError struct {
 	// Rule names what is broken, in a word or two.
 	Rule string
 	// Step is how many events had happened.
@@ -53,7 +53,7 @@ type Failure struct {
 	Group string
 }
 
-func (f *Failure) Error() string { return fmt.Sprintf("step %d: %s: %s", f.Step, f.Rule, f.Reason) }
+func (f *RuleError) Error() string { return fmt.Sprintf("step %d: %s: %s", f.Step, f.Rule, f.Reason) }
 
 const (
 	fnvStart = 14695981039346656037
@@ -145,7 +145,7 @@ func (w *World) assignorsOf(group int) [][]assignor.Assignor { return w.sets[gro
 // fail notes the first broken rule.
 func (w *World) fail(rule, format string, args ...any) {
 	if w.failure == nil {
-		w.failure = &Failure{Rule: rule, Step: w.steps, Reason: fmt.Sprintf(format, args...), Group: w.groups[w.focus].name}
+		w.failure = &RuleError{Rule: rule, Step: w.steps, Reason: fmt.Sprintf(format, args...), Group: w.groups[w.focus].name}
 	}
 }
 
