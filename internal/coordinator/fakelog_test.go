@@ -66,6 +66,8 @@ func (l *fakeLog) Watch(f func()) func() {
 	return func() {}
 }
 
+func (l *fakeLog) Hold() func() { return func() {} }
+
 func (l *fakeLog) Writer(epoch int32) partitionWriter {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -24,6 +24,8 @@ func replayLog(ctx context.Context, log partitionLog, s *Shard) (group.Offset, e
 		}
 	})
 	defer stop()
+	// An offset that was read must not outlive its tombstone.
+	defer log.Hold()()
 	var codec record.Codec
 	var buf []byte
 	offset := log.Bounds().Start

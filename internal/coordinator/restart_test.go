@@ -15,7 +15,9 @@ import (
 // house is a store with a Coordinator over it, that can be started again.
 type house struct {
 	t       *testing.T
-	medium  storage.Medium
+	open    func() (storage.Medium, error)
+	log     storage.LogConfig
+	wrap    func(partitionLog) partitionLog // if not nil
 	config  group.Config
 	store   *storage.Store
 	c       *Coordinator
@@ -29,7 +31,10 @@ func newHouse(t *testing.T) *house {
 
 func newHouseOn(t *testing.T, m storage.Medium) *house {
 	t.Helper()
-	h := &house{t: t, medium: m, config: testConfig()}
+	h := &house{
+		t: t, config: testConfig(), log: storage.LogConfig{Internal: true, Compact: true},
+		open: func() (storage.Medium, error) { return m, nil },
+	}
 	h.config.InitialDelay = 100 * time.Millisecond
 	h.start()
 	t.Cleanup(h.stop)
@@ -38,17 +43,36 @@ func newHouseOn(t *testing.T, m storage.Medium) *house {
 
 func (h *house) start() {
 	h.t.Helper()
-	var err error
-	if h.store, err = storage.Open(context.Background(), h.medium, storage.Config{}); err != nil {
+	m, err := h.open()
+	if err != nil {
 		h.t.Fatal(err)
 	}
-	h.c, err = Start(Config{
-		Partitions: 4, Group: h.config, NextEpoch: h.store.NextEpoch,
-		Open: func(p int32) (*storage.Log, error) {
-			return h.store.Create(storage.Partition{Topic: storage.TopicID{9}, Index: p}, storage.LogConfig{Internal: true, Compact: true})
-		},
+	if h.store, err = storage.Open(context.Background(), m, storage.Config{}); err != nil {
+		h.t.Fatal(err)
+	}
+	h.lead()
+}
+
+// lead starts the coordinator.
+func (h *house) lead() {
+	h.t.Helper()
+	open := func(p int32) (*storage.Log, error) {
+		return h.store.Create(storage.Partition{Topic: storage.TopicID{9}, Index: p}, h.log)
+	}
+	config := Config{
+		Partitions: 4, Group: h.config, NextEpoch: h.store.NextEpoch, Open: open,
 		NewMemberID: func() string { h.members++; return fmt.Sprint(h.members) },
-	})
+	}
+	if h.wrap != nil {
+		h.c = start(config, func(p int32) (partitionLog, error) {
+			l, err := open(p)
+			return h.wrap(storedLog{l}), err
+		}, nil)
+		<-h.c.Loaded()
+		return
+	}
+	var err error
+	h.c, err = Start(config)
 	if err != nil {
 		h.t.Fatal(err)
 	}

@@ -13,6 +13,8 @@ type partitionLog interface {
 	Bounds() storage.Bounds
 	Read(dst []byte, offset int64, o storage.ReadOptions) ([]byte, storage.ReadInfo, error)
 	Watch(f func()) (stop func())
+	// Hold keeps compaction from taking tombstones away.
+	Hold() (release func())
 	Writer(epoch int32) partitionWriter
 }
 
