@@ -266,8 +266,7 @@ func (m *Member) fail(err error) {
 	if m.failure != nil {
 		return
 	}
-	var code *client.CodeError
-	if errors.As(err, &code) {
+	if code, ok := errors.AsType[*client.CodeError](err); ok {
 		err = fmt.Errorf("member: %s: %w", code.API, kafkaError(code.Code))
 	}
 	m.failure = err

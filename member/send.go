@@ -131,7 +131,7 @@ func (m *Member) partitions(ctx context.Context, topics []string) (map[string]in
 	req.Topics = []kmsg.MetadataRequestTopic{}
 	for _, name := range topics {
 		t := kmsg.NewMetadataRequestTopic()
-		t.Topic = kmsg.StringPtr(name)
+		t.Topic = &name
 		req.Topics = append(req.Topics, t)
 	}
 	resp, err := req.RequestWith(ctx, m.kgo)

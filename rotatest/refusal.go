@@ -51,7 +51,7 @@ func refuseEach(from, to reflect.Value, err *kerr.Error) bool {
 		}
 		for k := range source.Len() {
 			item := reflect.New(target.Type().Elem())
-			if d, ok := item.Interface().(interface{ Default() }); ok {
+			if d, ok := reflect.TypeAssert[interface{ Default() }](item); ok {
 				d.Default()
 			}
 			item = item.Elem()
