@@ -9,7 +9,7 @@ import (
 var (
 	depth   = flag.Int("explore.depth", 0, "how far to go in each world; 0: as far as there is time")
 	timeFor = flag.Duration("explore.time", 0, "how long to explore, all worlds together; 0: until there are enough states")
-	states  = flag.Int("explore.states", 15000, "how many states to visit in each world, unless a time is given")
+	states  = flag.Int("explore.states", 10000, "how many states to visit in each world, unless a time is given")
 	only    = flag.String("explore.world", "", "the one world to explore")
 )
 
