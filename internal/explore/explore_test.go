@@ -9,16 +9,19 @@ import (
 var (
 	depth   = flag.Int("explore.depth", 0, "how far to go in each world; 0: as far as there is time")
 	timeFor = flag.Duration("explore.time", 0, "how long to explore, all worlds together; 0: until there are enough states")
-	states  = flag.Int("explore.states", 10000, "how many states to visit in each world, unless a time is given")
+	states  = flag.Int("explore.states", 0, "how many states to visit in each world; 0: 10000, or as many as there is time for")
 	only    = flag.String("explore.world", "", "the one world to explore")
 )
 
 // TestWorlds explores every world for a while.
 func TestWorlds(t *testing.T) {
 	worlds := Worlds()
-	limit, share := *states, 2*time.Minute/time.Duration(len(worlds))
+	limit, share := 10000, 2*time.Minute/time.Duration(len(worlds))
 	if *timeFor > 0 {
 		limit, share = 24<<20, *timeFor/time.Duration(len(worlds))
+	}
+	if *states > 0 {
+		limit = *states
 	}
 	if *only != "" {
 		share *= time.Duration(len(worlds))
