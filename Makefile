@@ -7,7 +7,7 @@ FUZZTIME ?= 20s
 SIMSEEDS ?= 4000
 SOURCES := $(shell find . -name '*.go' -not -path './test/*' -not -path './bench/*' -not -path './tools/*' 2>/dev/null) go.mod go.sum
 
-.PHONY: build test test-go test-clients demo lint interop bench fuzz sim docs clean
+.PHONY: explore mutate build test test-go test-clients demo lint interop bench fuzz sim docs clean
 
 build: bin/rota
 bin/rota: $(SOURCES)
