@@ -38,7 +38,7 @@ func (c *simCommand) Run(ctx context.Context, s *streams) error {
 	if !c.Quiet {
 		stats.Print(s.out)
 	}
-	fmt.Fprintf(s.out, "%d seeds of %d steps, twice, in %s\n", stats.Seeds, c.Steps, time.Since(began).Round(time.Millisecond))
+	fmt.Fprintf(s.out, "%d seeds of %d steps, twice, in %s, trace %016x\n", stats.Seeds, c.Steps, time.Since(began).Round(time.Millisecond), stats.Traces)
 	for _, f := range failures {
 		fmt.Fprintf(s.out, "\n%s", sim.Explain(f))
 	}

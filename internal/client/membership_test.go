@@ -224,7 +224,7 @@ func TestF9ParkedJoinIsWaitedFor(t *testing.T) {
 }
 
 func TestF10ApplicationStopsPolling(t *testing.T) {
-	for _, id := range []*string{nil, instance("i")} {
+	for _, id := range []*string{nil, new("i")} {
 		r := newRig(t, Config{InstanceID: id, PollInterval: 10 * time.Second, SessionTimeout: 45 * time.Second})
 		r.stable(t0)
 		for r.now < 20*time.Second {
@@ -248,7 +248,7 @@ func TestF10ApplicationStopsPolling(t *testing.T) {
 }
 
 func TestF11StaticMemberStaysWhenItCloses(t *testing.T) {
-	r := newRig(t, Config{InstanceID: instance("i")})
+	r := newRig(t, Config{InstanceID: new("i")})
 	r.stable(t0)
 	r.m.Close(r.now, LeaveDefault, time.Second)
 	r.do()
@@ -257,7 +257,7 @@ func TestF11StaticMemberStaysWhenItCloses(t *testing.T) {
 		t.Errorf("closed %t, sent %+v", r.m.Closed(), r.sent)
 	}
 	// Its successor leads, and is told not to plan (KIP-814).
-	next := newRig(t, Config{InstanceID: instance("i")})
+	next := newRig(t, Config{InstanceID: new("i")})
 	next.find()
 	j, id := take[Join](next)
 	if j.MemberID != "" || *j.InstanceID != "i" {
@@ -278,7 +278,7 @@ func TestF11StaticMemberStaysWhenItCloses(t *testing.T) {
 }
 
 func TestF12FencedMemberDies(t *testing.T) {
-	r := newRig(t, Config{InstanceID: instance("i")})
+	r := newRig(t, Config{InstanceID: new("i")})
 	r.stable(t0)
 	r.beat(codeFencedInstanceID)
 	r.pass(time.Minute)

@@ -173,7 +173,7 @@ func TestCommitReactions(t *testing.T) {
 			r.answer(id, Found{})
 			r.pass(time.Second)
 		}
-		_, id = take[Commit](r)
+		take[Commit](r)
 		r.m.Disconnected(r.now, false)
 		r.pass(10 * time.Second)
 		if res := r.commits[op]; !errors.Is(res.Err, ErrTimeout) || !res.Unknown {
@@ -229,7 +229,7 @@ func TestAutoCommit(t *testing.T) {
 	if has[Join](r) {
 		t.Error("joins before the commit")
 	}
-	c, id = take[Commit](r)
+	_, id = take[Commit](r)
 	r.answer(id, Committed{Codes: []int16{codeCoordinatorLoadInProgress}})
 	r.pass(time.Second)
 	r.poll()

@@ -220,5 +220,3 @@ var (
 	t1 = Partition{Topic: "t", Partition: 1}
 	u0 = Partition{Topic: "u", Partition: 0}
 )
-
-func instance(s string) *string { return &s }

@@ -13,9 +13,11 @@ import (
 // groupState is what the checks know of one group.
 type groupState struct {
 	name string
-	// current is the generation that the group is in.
-	current int32
-	gens    map[int32]*generation
+	// current is the generation that the group is in, preparing whether the
+	// next one is prepared.
+	current   int32
+	preparing bool
+	gens      map[int32]*generation
 	// all are the generations that have had a number. There may be several: a
 	// group that was deleted, or lost before it was recorded, begins anew, with
 	// other members.
@@ -34,6 +36,11 @@ type generation struct {
 	members []string // by what stays of them: see canon
 	ids     map[string]bool
 	owners  map[part]string
+	// The time that members have to sync.
+	life     *life
+	began    time.Duration
+	forgiven int
+	synced   map[string]bool
 }
 
 // lease is what the checks know of a member's session.
@@ -50,9 +57,12 @@ func newGroupState(name string) *groupState {
 }
 
 // begin notes that a join phase has ended in a generation.
-func (g *groupState) begin(number int32) {
+func (g *groupState) begin(number int32, p *probe) {
 	g.current = number
-	gen := &generation{number: number, ids: map[string]bool{}, owners: map[part]string{}}
+	gen := &generation{
+		number: number, ids: map[string]bool{}, owners: map[part]string{},
+		life: p.l, began: p.w.mono, forgiven: p.w.forgiven, synced: map[string]bool{},
+	}
 	g.gens[number] = gen
 	g.all[number] = append(g.all[number], gen)
 }
@@ -147,8 +157,34 @@ func (w *World) alive(c *call) {
 // checkGeneration checks that what is taken of a member is of the generation
 // that the group is in.
 func (w *World) checkGeneration(c *call, generation int32) {
-	if g := w.groups[c.group]; generation != g.current {
+	g := w.groups[c.group]
+	if generation != g.current {
 		w.fail("generation", "%T of generation %d is taken, group %d is in %d", c.req, generation, c.group, g.current)
+	}
+	// Whoever has not synced in time is out, however alive. A broker that has
+	// been late, or has been loaded since, gives more time.
+	gen := g.gens[generation]
+	if gen == nil || gen.life != c.life || gen.forgiven != w.forgiven || gen.synced[g.canon(c.member)] {
+		return
+	}
+	const slack = 600 * time.Millisecond
+	if late := w.mono - gen.began; late > longestRebalance+slack && !g.preparing {
+		w.fail("sync deadline", "member %s of group %d has not synced for %s", c.member, c.group, late)
+	}
+}
+
+// longestRebalance is the longest rebalance timeout of any actor.
+const longestRebalance = 28 * time.Second
+
+// noteSync notes that a member has asked for its assignment.
+func (w *World) noteSync(c *call) {
+	s, ok := c.req.(group.Sync)
+	if !ok || c.replied && !c.good {
+		return
+	}
+	g := w.groups[c.group]
+	if gen := g.gens[s.Generation]; gen != nil {
+		gen.synced[g.canon(s.MemberID)] = true
 	}
 }
 
@@ -234,10 +270,17 @@ func (w *World) checkStableJoin(p *probe, c *call, body *group.Joined) group.Off
 	if findMember(rec.value, body.MemberID) == nil {
 		w.fail("join", "member %s is told generation %d of group %d, whose record does not have it", body.MemberID, body.Generation, p.g)
 	}
-	if j, _ := c.req.(group.Join); j.MemberID == "" {
-		return rec.at + 1
+	j, _ := c.req.(group.Join)
+	if j.MemberID != "" {
+		return 0
 	}
-	return 0
+	// A leader that comes back must not plan: old clients are told that another
+	// one leads, newer ones to skip it (KIP-814).
+	leads := body.Leader == body.MemberID
+	if leads && j.Version < 9 || leads != body.SkipAssignment {
+		w.fail("leader", "member %s comes back as version %d to a group that is stable: leader %s, skip %t", body.MemberID, j.Version, body.Leader, body.SkipAssignment)
+	}
+	return rec.at + 1
 }
 
 // checkPlan checks that a SyncGroup is answered with what is recorded.

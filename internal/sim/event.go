@@ -121,6 +121,8 @@ type Case struct {
 	Events []Event
 	// Settle: the end of the run is played as well.
 	Settle bool
+
+	with setup
 }
 
 // Format writes a Case as a file. note says what it shows.

@@ -56,17 +56,16 @@ func TestHistoriesAreLinearizable(t *testing.T) {
 	counts := map[outcome]int{}
 	checked := 0
 	for seed := range uint64(n) {
-		r := once(seed, 700, func(w *World) {
-			for _, op := range w.past {
-				counts[op.outcome]++
+		r := once(seed, 700, setup{history: true})
+		for _, op := range r.past {
+			counts[op.outcome]++
+		}
+		for k, list := range histories(r.past) {
+			checked++
+			if got := porcupine.CheckOperationsTimeout(register, list, 10*time.Second); got != porcupine.Ok {
+				t.Errorf("seed %d: group %d, partition %v: %s: %+v", seed, k.group, k.part, got, list)
 			}
-			for k, list := range histories(w.past) {
-				checked++
-				if got := porcupine.CheckOperationsTimeout(register, list, 10*time.Second); got != porcupine.Ok {
-					t.Errorf("seed %d: group %d, partition %v: %s: %+v", seed, k.group, k.part, got, list)
-				}
-			}
-		})
+		}
 		if r.Failure != nil {
 			t.Errorf("seed %d: %v", seed, r.Failure)
 		}

@@ -354,6 +354,7 @@ func (w *World) runTimers() {
 // stall lets time go by in which the broker does not run. What has come in
 // meanwhile is read before any timer runs, as far as one turn goes.
 func (w *World) stall(n uint64) bool {
+	w.forgiven++
 	w.withoutTimers(n)
 	for _, sh := range w.shards {
 		w.takeAll(sh, 0)

@@ -28,6 +28,7 @@ func (p *probe) Released(now group.Now, t group.Ticket) { p.real.Released(now, t
 
 func (p *probe) Forgive(now group.Now, late time.Duration) {
 	p.w.count("forgiven")
+	p.w.forgiven++
 	p.w.story.forgive(p, late)
 	p.real.Forgive(now, late)
 }
@@ -41,6 +42,9 @@ func (p *probe) Step(now group.Now, at group.Offset, t group.Ticket, req group.R
 		p.w.noteJoin(p, c)
 	}
 	fx := p.real.Step(now, at, t, req)
+	if p.w.spoil != nil {
+		p.w.spoil(&fx)
+	}
 	end := p.records(at, &fx)
 	if _, ok := req.(group.ForgetTopic); ok {
 		if c := p.l.forgetOf(t); end > at {
@@ -52,8 +56,9 @@ func (p *probe) Step(now group.Now, at group.Offset, t group.Ticket, req group.R
 	}
 	p.events(&fx)
 	p.replies(at, end, &fx)
-	if c != nil && !c.replied {
-		c.parked = true
+	if c != nil {
+		c.parked = !c.replied
+		p.w.noteSync(c)
 	}
 	return fx
 }
@@ -62,6 +67,9 @@ func (p *probe) Tick(now group.Now, at group.Offset) group.Effects {
 	p.w.focus = p.g
 	p.w.story.tick(p)
 	fx := p.real.Tick(now, at)
+	if p.w.spoil != nil {
+		p.w.spoil(&fx)
+	}
 	end := p.records(at, &fx)
 	p.events(&fx)
 	p.replies(at, end, &fx)
@@ -71,7 +79,7 @@ func (p *probe) Tick(now group.Now, at group.Offset) group.Effects {
 func (p *probe) Loaded(now group.Now, at group.Offset, epoch int32) group.Effects {
 	p.w.focus = p.g
 	if v := p.l.shard.disk.index.groups[p.g].value; v != nil {
-		p.w.groups[p.g].current = v.Generation
+		p.w.groups[p.g].current, p.w.groups[p.g].preparing = v.Generation, false
 	}
 	fx := p.real.Loaded(now, at, epoch)
 	p.records(at, &fx)
@@ -109,11 +117,14 @@ func (p *probe) events(fx *group.Effects) {
 		if e.Kind == group.MemberExpired && e.Cause == group.CauseSessionExpired {
 			p.w.checkExpiry(p, e.Member.ID)
 		}
-		if e.Kind == group.JoinCompleted {
-			p.w.groups[p.g].current = e.Generation
+		switch {
+		case e.Kind == group.RebalanceStarted:
+			p.w.groups[p.g].preparing = true
+		case e.Kind == group.JoinCompleted:
+			p.w.groups[p.g].current, p.w.groups[p.g].preparing = e.Generation, false
 		}
 		if e.Kind == group.JoinCompleted && e.Count > 0 {
-			p.w.groups[p.g].begin(e.Generation)
+			p.w.groups[p.g].begin(e.Generation, p)
 			p.w.checkLeader(p, fx)
 		}
 	}

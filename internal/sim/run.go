@@ -2,6 +2,8 @@ package sim
 
 import (
 	"fmt"
+
+	"rota/internal/group"
 )
 
 // Result is what came of one seed.
@@ -14,26 +16,36 @@ type Result struct {
 	// Failure is nil if all rules held; Case then plays it.
 	Failure *RuleError
 	Case    *Case
+
+	past []operation // of the history, if one is recorded
 }
 
 // Run plays a seed for so many steps, twice, and compares the two.
 func Run(seed uint64, steps int) Result {
-	first := once(seed, steps, nil)
+	first := once(seed, steps, setup{})
 	if first.Failure != nil {
 		return first
 	}
-	second := once(seed, steps, nil)
+	second := once(seed, steps, setup{})
 	if second.Hash != first.Hash {
 		first.Failure = &RuleError{Rule: "not repeatable", Step: steps, Reason: fmt.Sprintf("two runs of seed %d differ: %x and %x", seed, first.Hash, second.Hash)}
 	}
 	return first
 }
 
-// once plays a seed. observe sees the World at the end.
-func once(seed uint64, steps int, observe func(*World)) Result {
+// setup is what a test wants otherwise.
+type setup struct {
+	// history records what clients see of offsets.
+	history bool
+	// spoil breaks what groups say, to see that it is noticed.
+	spoil func(*group.Effects)
+}
+
+// once plays a seed.
+func once(seed uint64, steps int, with setup) Result {
 	stats := NewStats()
-	w, r := newWorld(seed, observe != nil, stats)
-	c := &Case{Seed: seed, Events: make([]Event, 0, steps)}
+	w, r := newWorld(seed, with, stats)
+	c := &Case{Seed: seed, Events: make([]Event, 0, steps), with: with}
 	for w.steps < steps && w.failure == nil {
 		c.Events = append(c.Events, w.advance(r))
 	}
@@ -42,10 +54,7 @@ func once(seed uint64, steps int, observe func(*World)) Result {
 		w.settle()
 	}
 	w.close()
-	if observe != nil {
-		observe(w)
-	}
-	res := Result{Seed: seed, Steps: w.steps, Hash: w.h, Stats: stats, Failure: w.failure}
+	res := Result{Seed: seed, Steps: w.steps, Hash: w.h, Stats: stats, Failure: w.failure, past: w.past}
 	if w.failure != nil {
 		res.Case = c
 	}
@@ -60,7 +69,13 @@ func Play(c *Case) Result {
 }
 
 func (c *Case) play(stats *Stats) *World {
-	w, _ := newWorld(c.Seed, false, stats)
+	w, _ := newWorld(c.Seed, c.with, stats)
+	c.playIn(w)
+	return w
+}
+
+// playIn plays the events in a World that is new.
+func (c *Case) playIn(w *World) {
 	for _, e := range c.Events {
 		if w.failure != nil {
 			break
@@ -71,5 +86,4 @@ func (c *Case) play(stats *Stats) *World {
 		w.settle()
 	}
 	w.close()
-	return w
 }

@@ -66,7 +66,8 @@ func (w *World) replay(sh *shard, s *coordinator.Shard) {
 func (w *World) forget(l *life, c *call) {
 	c.life, c.answers, c.needs = l, 0, 0
 	l.open++
-	l.s.ForgetTopic(c.req.(group.ForgetTopic), func(body group.Response) { w.answered(c, body) })
+	req, _ := c.req.(group.ForgetTopic)
+	l.s.ForgetTopic(req, func(body group.Response) { w.answered(c, body) })
 	l.pending = append(l.pending, c)
 }
 

@@ -18,7 +18,7 @@ type shrinker struct {
 
 // Shrink returns a smaller Case that breaks the same rule, and how it fails.
 func Shrink(c *Case, f *RuleError) (*Case, *RuleError) {
-	s := &shrinker{c: Case{Seed: c.Seed, Settle: c.Settle, Events: slices.Clone(c.Events)}, rule: kindOf(f)}
+	s := &shrinker{c: Case{Seed: c.Seed, Settle: c.Settle, Events: slices.Clone(c.Events), with: c.with}, rule: kindOf(f)}
 	last := s.fails(s.c)
 	if last == nil {
 		return c, f // a failure of the comparison of two runs, say
@@ -27,7 +27,7 @@ func Shrink(c *Case, f *RuleError) (*Case, *RuleError) {
 	if s.fails(s.c) == nil {
 		s.c.Events = slices.Clone(c.Events)
 	}
-	s.try(Case{Seed: c.Seed, Events: s.c.Events})
+	s.try(s.with(s.c.Events, false))
 	for who := range uint8(32) {
 		s.try(s.without(func(e Event) bool { return e.Who == who && about[e.Kind] == anActor }))
 	}
@@ -76,8 +76,13 @@ func (s *shrinker) try(c Case) bool {
 	return true
 }
 
+// with is the Case with other Events.
+func (s *shrinker) with(events []Event, settle bool) Case {
+	return Case{Seed: s.c.Seed, Settle: settle, Events: events, with: s.c.with}
+}
+
 func (s *shrinker) without(drop func(Event) bool) Case {
-	return Case{Seed: s.c.Seed, Settle: s.c.Settle, Events: slices.DeleteFunc(slices.Clone(s.c.Events), drop)}
+	return s.with(slices.DeleteFunc(slices.Clone(s.c.Events), drop), s.c.Settle)
 }
 
 // chunks tries to do without each stretch of so many Events, the last first.
@@ -86,7 +91,7 @@ func (s *shrinker) chunks(size int) {
 		end = min(end, len(s.c.Events))
 		start := max(end-size, 0)
 		events := slices.Concat(s.c.Events[:start], s.c.Events[end:])
-		s.try(Case{Seed: s.c.Seed, Settle: s.c.Settle, Events: events})
+		s.try(s.with(events, s.c.Settle))
 	}
 }
 

@@ -162,7 +162,7 @@ func TestCaseIsReadBack(t *testing.T) {
 func TestSeedsDiffer(t *testing.T) {
 	seen := map[uint64]uint64{}
 	for seed := range uint64(20) {
-		r := once(seed, 200, nil)
+		r := once(seed, 200, setup{})
 		if other, ok := seen[r.Hash]; ok {
 			t.Errorf("seeds %d and %d are the same", seed, other)
 		}

@@ -13,7 +13,9 @@ import (
 // Stats counts what has happened in one run, or in many.
 type Stats struct {
 	Seeds, Steps int
-	Events       [kinds]int
+	// Traces is the traces' hashes together: the same seeds have the same.
+	Traces uint64
+	Events [kinds]int
 	// Transitions are the events of groups, with their causes.
 	Transitions [64][32]int
 	// Answers are the codes that requests were answered with.
@@ -30,6 +32,7 @@ func NewStats() *Stats { return &Stats{Answers: map[string]int{}, Other: map[str
 func (s *Stats) Add(o *Stats) {
 	s.Seeds += o.Seeds
 	s.Steps += o.Steps
+	s.Traces ^= o.Traces
 	for i, n := range o.Events {
 		s.Events[i] += n
 	}
@@ -87,6 +90,7 @@ func (w *World) countAnswer(req group.Request, code group.Code) {
 func (w *World) close() {
 	w.stats.Seeds++
 	w.stats.Steps += w.steps
+	w.stats.Traces ^= w.h
 	for i, n := range w.callbacks {
 		w.stats.Callbacks[i] += n
 	}

@@ -149,19 +149,11 @@ func (s *story) loads(sh *shard) {
 // tell plays the Case and writes it down. The scenario is played as well: what
 // it shows stands in it, and err is what its runner objects to.
 func (c *Case) tell(groupName string) (text []byte, inexact string, err error) {
-	w, _ := newWorld(c.Seed, false, NewStats())
+	w, _ := newWorld(c.Seed, c.with, NewStats())
 	g := w.groupIndex(groupName)
 	w.story = newStory(w, g)
 	w.story.epoch = w.shardOf(g).epoch
-	for _, e := range c.Events {
-		if w.failure != nil {
-			break
-		}
-		w.step(e)
-	}
-	if c.Settle && w.failure == nil {
-		w.settle()
-	}
+	c.playIn(w)
 	s := w.story
 	s.time()
 	text = []byte("core-only: found by the simulator\n\n" + s.b.String())

@@ -14,20 +14,21 @@ import (
 
 // World is all there is: time, the broker, and those who talk to it.
 type World struct {
-	seed    uint64
-	o       options
-	mono    time.Duration
-	wall    int64
-	epoch   int32
-	shards  []*shard
-	groups  []*groupState
-	actors  []*actor
-	sets    [][][]assignor.Assignor // of each group
-	topics  map[string]int32
-	offset  int64  // committed last: no two commits are of the same
-	current *call  // being submitted
-	focus   int    // the group that was called last
-	story   *story // nil unless the run is written down
+	seed     uint64
+	o        options
+	mono     time.Duration
+	wall     int64
+	epoch    int32
+	shards   []*shard
+	groups   []*groupState
+	actors   []*actor
+	sets     [][][]assignor.Assignor // of each group
+	topics   map[string]int32
+	offset   int64  // committed last: no two commits are of the same
+	current  *call  // being submitted
+	forgiven int    // how often a group was given more time
+	focus    int    // the group that was called last
+	story    *story // nil unless the run is written down
 
 	calmed  bool // the faults have ended
 	steps   int
@@ -39,6 +40,7 @@ type World struct {
 	callbacks [4]int
 	answers   [len(requestNames)][128]int
 	past      []operation // of the history
+	spoil     func(*group.Effects)
 }
 
 // RuleError is a broken rule.
@@ -63,10 +65,10 @@ const (
 )
 
 // newWorld makes the World of a seed, and the source of the choices in it.
-func newWorld(seed uint64, history bool, stats *Stats) (*World, *random) {
+func newWorld(seed uint64, with setup, stats *Stats) (*World, *random) {
 	r := random(scramble(seed ^ 0xa5a5))
 	w := &World{
-		seed: seed, o: drawOptions(&r, history), mono: time.Minute, wall: wallStart, h: fnvStart,
+		seed: seed, o: drawOptions(&r, with.history), spoil: with.spoil, mono: time.Minute, wall: wallStart, h: fnvStart,
 		topics: map[string]int32{"t": int32(1 + r.below(4)), "u": int32(r.below(3))}, stats: stats,
 	}
 	for i := range w.o.groups {
