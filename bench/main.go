@@ -65,6 +65,7 @@ var workloads = []workload{
 	{"commit", "durable offset commits, 1 partition a request, 1, 16 and 64 connections", runCommit},
 	{"commit-busy", "the same on 16 connections while a producer saturates the broker", runCommitBusy},
 	{"heartbeat", "heartbeats on 64 connections", runHeartbeat},
+	{"load", "restart with 1,000,000 committed offsets in 50,000 groups", runLoad},
 	{"group", "formation of a group and one more member, no initial delay", runGroup},
 }
 
@@ -113,7 +114,7 @@ func measure(ctx context.Context, o *options, w workload) error {
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Minute)
 	defer cancel()
 	t := target{o.broker, o.pid}
-	if o.broker == "" && w.name != "start" {
+	if o.broker == "" && w.name != "start" && w.name != "load" {
 		b, err := startBroker(o)
 		if err != nil {
 			return err

@@ -3,6 +3,7 @@ package coordinator
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"rota/internal/group"
 	"rota/internal/record"
@@ -55,6 +56,11 @@ func (s *Shard) Replay(batch []byte, c *record.Codec) error {
 }
 
 func (s *Shard) replayRecord(e group.Entry) error {
+	if k, ok := s.keys.Read(e.Key); ok {
+		s.key = k
+		e.Decoded = &s.key
+		return s.replayTo(k.Group, e)
+	}
 	key, err := schema.ParseKey(e.Key)
 	if err != nil {
 		return err
@@ -66,6 +72,11 @@ func (s *Shard) replayRecord(e group.Entry) error {
 		}
 		return nil
 	}
+	return s.replayTo(id, e)
+}
+
+// replayTo folds an entry into the group of that id.
+func (s *Shard) replayTo(id string, e group.Entry) error {
 	if s.quarantined[id] {
 		return nil
 	}
@@ -78,10 +89,8 @@ func (s *Shard) replayRecord(e group.Entry) error {
 
 // inTransaction notes that a group has something pending of a producer.
 func (s *Shard) inTransaction(producer int64, e *entry) {
-	for _, known := range s.transactions[producer] {
-		if known == e {
-			return
-		}
+	if slices.Contains(s.transactions[producer], e) {
+		return
 	}
 	s.transactions[producer] = append(s.transactions[producer], e)
 }
@@ -128,6 +137,7 @@ func (s *Shard) apply(to *entry, e group.Entry) error {
 func (s *Shard) Activate(next group.Offset) {
 	s.flight.next = next
 	s.transactions = nil
+	s.keys = schema.KeyReader{}
 	s.nextRun = s.now.Mono + s.interval
 	for _, e := range append([]*entry(nil), s.order...) {
 		s.running = running{entry: e, what: "loaded"}

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"rota/internal/group"
+	"rota/internal/schema"
 )
 
 // lateness is how far a deadline may be overdue before the shard concludes
@@ -85,6 +86,8 @@ type Shard struct {
 	// While the log is replayed: the groups that have something pending of a
 	// producer, and the records of unknown types.
 	transactions map[int64][]*entry
+	keys         schema.KeyReader
+	key          schema.OffsetKey // the one being replayed
 	skipped      map[int16]int
 	// sessions are the answers of a step that begin a session and have left.
 	sessions []group.Ticket

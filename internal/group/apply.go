@@ -39,6 +39,12 @@ func (g *Group) Apply(e Entry) error {
 		g.log.endTransaction(e.ProducerID, e.Control == ControlCommit)
 		return nil
 	}
+	if k := e.Decoded; k != nil && k.Group == g.id {
+		if err := g.log.applyOffset(TopicPartition{k.Topic, k.Partition}, &e); err != nil {
+			return fmt.Errorf("group %q, offset %d: %w", g.id, e.Offset, err)
+		}
+		return nil
+	}
 	key, err := schema.ParseKey(e.Key)
 	if err != nil {
 		return fmt.Errorf("group %q, offset %d: %w", g.id, e.Offset, err)

@@ -3,6 +3,8 @@ package group
 import (
 	"math"
 	"time"
+
+	"rota/internal/schema"
 )
 
 // Now is the present, twice. Deadlines run on Mono, which never jumps;
@@ -96,6 +98,9 @@ type Entry struct {
 	ProducerEpoch int16
 	Control       Control
 	Key, Value    []byte
+	// Decoded is Key as package schema decodes it, if the caller has done so;
+	// nil otherwise. It is read during the call only.
+	Decoded *schema.OffsetKey
 }
 
 // Control tells end-of-transaction markers from data.

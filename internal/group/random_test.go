@@ -316,7 +316,10 @@ func TestSameCallsSameEffects(t *testing.T) {
 				text, _ := x.g.MarshalText()
 				said.Write(text)
 			}
-			fmt.Fprintf(&said, "%+v %x %v %s", x.events, x.log, x.said, spell(x.answers))
+			for _, e := range x.log {
+				fmt.Fprintf(&said, "%d %d %x %x", e.Offset, e.LeaderEpoch, e.Key, e.Value)
+			}
+			fmt.Fprintf(&said, "%+v %v %s", x.events, x.said, spell(x.answers))
 			return said.String()
 		}
 		if first, second := play(), play(); first != second {
