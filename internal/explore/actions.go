@@ -112,7 +112,7 @@ func (w *world) do(a action) bool {
 		still := due - w.mono + quantum
 		w.mono += still
 		w.g.Forgive(w.now(), still)
-		w.model.rest(w.mono)
+		w.model.rest(w.mono, still)
 		w.settle()
 	case remove:
 		w.step(request{client: nobody, kind: remove}, group.Delete{})

@@ -214,6 +214,9 @@ func (w *world) checkNewGeneration(e *group.Event) {
 // checkExpiry: nobody expires whose request is open, nor before its time.
 func (w *world) checkExpiry(e *group.Event) {
 	if e.Cause != group.CauseSessionExpired {
+		if s := w.model.member(e.Member.ID); s != nil && w.mono-s.since < newMemberLife {
+			w.fail("%s is new, and given up after %s", s.id, w.mono-s.since)
+		}
 		return
 	}
 	for i := range w.open {

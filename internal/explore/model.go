@@ -182,14 +182,18 @@ func (m *model) unload() {
 	m.state, m.gen = group.Empty, 0
 }
 
-// rest begins every session anew.
-func (m *model) rest(at time.Duration) {
+// rest begins every session anew, and puts off what is not a session.
+func (m *model) rest(at, late time.Duration) {
 	m.since = at
 	for i := range m.members {
-		m.members[i].since = at
+		if s := &m.members[i]; s.fresh {
+			s.since += late
+		} else {
+			s.since = at
+		}
 	}
 	for i := range m.pending {
-		m.pending[i].since = at
+		m.pending[i].since += late
 	}
 }
 

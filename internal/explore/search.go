@@ -73,7 +73,7 @@ func Explore(spec *Spec, limits Limits) Result {
 	s := &search{spec: spec, limits: limits, actions: spec.actions(), seed: maphash.MakeSeed(), visited: map[uint64]struct{}{}}
 	root := newWorld(spec)
 	root.watch = limits.Watch
-	if spec.Formed {
+	if spec.Formed > 0 {
 		s.opening = root.opening()
 	}
 	s.nodes = []node{{parent: -1}}
@@ -269,7 +269,7 @@ func (w *world) proper(c int) (kind, bool) {
 	return beatOwn, true
 }
 
-// opening makes a stable group of all clients, and returns how.
+// opening makes the stable group that the world begins with, and returns how.
 func (w *world) opening() []action {
 	var path []action
 	act := func(a action) {
@@ -278,7 +278,7 @@ func (w *world) opening() []action {
 		}
 	}
 	for range 20 {
-		for c := range w.spec.Clients {
+		for c := range w.spec.Formed {
 			for range 2 {
 				if k, ok := w.proper(c); ok && (k != beatOwn || w.model.state == group.PreparingRebalance) {
 					act(action{k, int8(c)})
@@ -286,7 +286,7 @@ func (w *world) opening() []action {
 			}
 			act(action{durable, nobody})
 		}
-		if w.well() {
+		if w.in() == w.spec.Formed && w.model.state == group.Stable {
 			return path
 		}
 		if w.model.state == group.PreparingRebalance && w.model.initial {
@@ -296,20 +296,25 @@ func (w *world) opening() []action {
 	panic("explore: no opening of world " + w.spec.Name)
 }
 
+// in counts the clients that are members and know what they own.
+func (w *world) in() int {
+	n := 0
+	for c := range w.spec.Clients {
+		if cl := &w.clients[c]; cl.stage == member && cl.gen == w.model.gen && w.model.member(cl.id) != nil {
+			n++
+		}
+	}
+	return n
+}
+
 // well reports whether all is as it should be. A group that is full has its
 // limit of members.
 func (w *world) well() bool {
-	in := 0
-	for c := range w.spec.Clients {
-		if cl := &w.clients[c]; cl.stage == member && cl.gen == w.model.gen && w.model.member(cl.id) != nil {
-			in++
-		}
-	}
 	want := len(w.spec.Clients)
 	if w.spec.MaxSize > 0 {
 		want = min(want, w.spec.MaxSize)
 	}
-	return w.model.state == group.Stable && in == want && len(w.model.members) == want
+	return w.model.state == group.Stable && w.in() == want && len(w.model.members) == want
 }
 
 // pass lets time go by, deadline by deadline.

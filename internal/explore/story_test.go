@@ -19,7 +19,7 @@ func TestPathsPlayAsScenarios(t *testing.T) {
 		for range 10 {
 			w := newWorld(&spec)
 			var path []action
-			if spec.Formed {
+			if spec.Formed > 0 {
 				path = w.opening()
 			}
 			for range 30 {

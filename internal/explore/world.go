@@ -323,7 +323,7 @@ func (w *world) reload() {
 	w.g = w.disk.Clone()
 	w.model.unload()
 	w.call(nil, 0, func() group.Effects { return w.g.Loaded(w.now(), w.at, w.epoch) })
-	w.model.rest(w.mono)
+	w.model.rest(w.mono, 0)
 	w.settle()
 }
 

@@ -36,8 +36,8 @@ type Spec struct {
 	Loads int8
 	// Lost bounds how many requests may be open that nobody waits for.
 	Lost int
-	// Formed: the search begins with a stable group of all clients.
-	Formed bool
+	// Formed: the search begins with a stable group of so many clients.
+	Formed int
 	// Actions that clients and world may take.
 	Actions []kind
 }
@@ -113,17 +113,22 @@ func Worlds() []Spec {
 		},
 		{
 			Name: "formed", About: "a stable group of three, and what becomes of it", Clients: []Client{dynamic, static, dynamic},
-			Formed:  true,
+			Formed:  3,
 			Actions: with(wait, joinOther, leaveOwn, restart),
 		},
 		{
+			Name: "newcomer", About: "a stable group of two, and a third that is on its way", Clients: []Client{dynamic, dynamic, {Version: 3}},
+			Formed: 2, Lost: 1,
+			Actions: with(wait, leaveOwn, abandon),
+		},
+		{
 			Name: "silence", About: "a stable group of a static leader and a follower that change and fall silent", Clients: []Client{static, dynamic},
-			Formed:  true,
+			Formed:  2,
 			Actions: with(wait, joinOther, restart),
 		},
 		{
 			Name: "moves", About: "a stable group whose coordinator moves", Clients: []Client{dynamic, static},
-			Formed: true, SlowLog: true, Loads: 1,
+			Formed: 2, SlowLog: true, Loads: 1,
 			Actions: with(durable, fail, reload, wait, joinOther, leaveOwn, leaveInstance, commitOwn),
 		},
 	}
