@@ -365,7 +365,7 @@ func (w *world) digest(b []byte) []byte {
 	}
 	b = number(b, m.disk.epoch, w.epoch)
 	b = number(b, m.highest, m.gen)
-	b = append(b, byte(m.accepted-m.acked), 0xff)
+	b = append(b, byte(m.accepted-m.acked), yes(m.reborn), 0xff)
 	for i := range m.members {
 		s := &m.members[i]
 		b = append(b, n.of(s.id), byte((w.mono-s.since)/(quantum/4)), yes(s.fresh))

@@ -29,6 +29,9 @@ type model struct {
 	// Each commit that is accepted has the next number for its value.
 	acked    int64 // the last one that was answered with no error
 	accepted int64 // the last one that the group has accepted
+	// reborn: the group was deleted, which is not durable yet. Whoever joins
+	// meanwhile has an id that is worth nothing if the old group comes back.
+	reborn bool
 	// handed are the ids in the answers to joins since the last one without an id.
 	handed []string
 }
@@ -132,6 +135,7 @@ func (w *world) event(e *group.Event) {
 			}
 		}
 	case group.GroupDeleted:
+		m.reborn = true
 		m.gen, m.highest, m.told, m.acked, m.accepted, m.pending = 0, 0, nil, 0, 0, nil
 	case group.GroupCreated, group.GroupUnloaded, group.RebalanceSuperseded, group.MemberRejoined,
 		group.CommitRefused, group.OffsetsExpired, group.EventsLost:
@@ -174,6 +178,9 @@ func (m *model) unload() {
 	m.members, m.pending = m.members[:0], nil
 	m.told = slices.DeleteFunc(slices.Clone(m.told), func(t told) bool { return t.gen < m.disk.gen })
 	m.accepted = m.disk.offset
+	if m.reborn {
+		m.told, m.reborn = nil, false
+	}
 	if !m.disk.group && m.disk.offset == 0 {
 		// There is no group, and whoever was in it has an id that is worth
 		// nothing: its numbers may be used again.

@@ -257,6 +257,7 @@ func (w *world) record(r group.Record) {
 	case schema.GroupKey:
 		if r.Value == nil {
 			w.model.disk = onDisk{offset: w.model.disk.offset}
+			w.model.reborn = false
 			return
 		}
 		v, err := schema.ParseGroupValue(r.Value)
