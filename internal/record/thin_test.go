@@ -33,7 +33,7 @@ func thinSample(t *testing.T, codec Compression) []byte {
 func thinLine(r Record) string {
 	s := fmt.Sprint(r.Offset, r.Timestamp, string(r.Key), r.Value == nil, string(r.Value))
 	for k, v := range r.Headers() {
-		s += fmt.Sprint(k, v)
+		s += fmt.Sprintf("%s=%x", k, v)
 	}
 	return s
 }

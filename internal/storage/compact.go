@@ -184,7 +184,7 @@ func (s *Store) postpone(l *Log, err error) {
 	}
 	var damage *CorruptError
 	broken := errors.As(err, &damage) || errors.Is(err, record.ErrInvalid)
-	s.c.Log.Error("log cannot be compacted", "topic", topicText(l.p), "partition", l.p.Index, "given up", broken, "err", err)
+	s.c.Log.Error("log cannot be compacted", "topic", topicText(l.p), "partition", l.p.Index, "err", err)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.compaction.broken = broken
