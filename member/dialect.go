@@ -102,8 +102,8 @@ func (s *sharing) topics(members []client.JoinedMember) []string {
 	}
 	var names []string
 	for i := range members {
-		if sub, err := schema.ParseSubscription(members[i].Metadata); err == nil {
-			names = append(names, sub.Topics...)
+		if topics, err := schema.SubscribedTopics(members[i].Metadata); err == nil {
+			names = append(names, topics...)
 		}
 	}
 	slices.Sort(names)
@@ -149,7 +149,7 @@ func (s *sharing) Lead(protocol string, members []client.JoinedMember, skip bool
 // candidate reads what a member says of itself, and raises the number of
 // shards if it knows of more.
 func (s *sharing) candidate(a Assignor, m *client.JoinedMember, counts map[string]int32) (Candidate, error) {
-	sub, err := schema.ParseSubscription(m.Metadata)
+	sub, err := parseSubscription(m.Metadata)
 	if err != nil {
 		return Candidate{}, err
 	}
@@ -175,6 +175,17 @@ func (s *sharing) candidate(a Assignor, m *client.JoinedMember, counts map[strin
 		c.Metadata = nil
 	}
 	return c, nil
+}
+
+// parseSubscription reads a subscription. There are clients that name a version
+// and leave out what it adds: then the topics are what counts.
+func parseSubscription(b []byte) (schema.Subscription, error) {
+	sub, err := schema.ParseSubscription(b)
+	if err == nil {
+		return sub, nil
+	}
+	topics, err := schema.SubscribedTopics(b)
+	return schema.Subscription{Topics: topics, Generation: -1}, err
 }
 
 // Share implements client.Dialect.

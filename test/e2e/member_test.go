@@ -3,9 +3,7 @@ package e2e
 import (
 	"context"
 	"fmt"
-	"os"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -15,15 +13,18 @@ import (
 
 	"rota/member"
 	"rota/rotatest"
+	"rota/test/kafka"
+	"rota/test/report"
 )
 
-// memberCluster is where members meet consumers: a broker of this test, or the
-// cluster that MEMBER_BROKERS names, whatever it runs.
-func memberCluster(t *testing.T) string {
-	if addr := os.Getenv("MEMBER_BROKERS"); addr != "" {
-		return addr
+// memberClusters are where members meet consumers: a broker of this test, and
+// Apache Kafka in the run that compares.
+func memberClusters(t *testing.T) map[string]string {
+	clusters := map[string]string{"rota": rotatest.Start(t).Addr()}
+	if report.Enabled() {
+		clusters["kafka"] = kafka.Start(t, "group.initial.rebalance.delay.ms=0").Addr
 	}
-	return rotatest.Start(t).Addr()
+	return clusters
 }
 
 // party is a member of a mixed group, of whatever kind: what it owns, and its
@@ -39,7 +40,7 @@ func partyRota(t *testing.T, addr, topic, group string, a member.Assignor) *part
 	m, err := member.Start(member.Config{
 		Group: group, Work: member.Topics(topic), Assignors: []member.Assignor{a},
 		SessionTimeout: 6 * time.Second, HeartbeatInterval: 100 * time.Millisecond,
-	}, kgo.SeedBrokers(strings.Split(addr, ",")...), kgo.ClientID("member"))
+	}, kgo.SeedBrokers(addr), kgo.ClientID("member"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,12 +165,16 @@ func shared(t *testing.T, partitions int, parties ...*party) {
 	}
 }
 
-// TestMembersAndConsumersShareATopic has one group of a member, franz-go and
-// sarama, with each of them as the leader, under every assignor that they have
-// in common.
 func TestMembersAndConsumersShareATopic(t *testing.T) {
+	for name, addr := range memberClusters(t) {
+		t.Run(name, func(t *testing.T) { mixedGroups(t, addr) })
+	}
+}
+
+// mixedGroups has one group of a member, franz-go and sarama, with each of them
+// as the leader, under every assignor that they have in common.
+func mixedGroups(t *testing.T, addr string) {
 	const partitions = 9
-	addr := memberCluster(t)
 	ctx := withTimeout(t, 3*time.Minute)
 	for _, assignor := range []struct {
 		ours   member.Assignor

@@ -38,6 +38,8 @@ func (c *client) checks(t *testing.T) {
 	run("group of three", "", group)
 	run("static membership", c.noStatic, static)
 	run("cooperative", c.noCooperative, cooperative)
+	run("group with rota member", c.noMember, mixed)
+	run("cooperative group with rota member", c.noCooperative, mixedCooperative)
 	run("broker killed", c.noRestart, brokerKilled)
 	if c.consumerProtocol {
 		run("new group protocol is refused", "", refused)

@@ -19,6 +19,7 @@ type client struct {
 	prepare func() (argv, env []string, err error)
 
 	noAdmin, noStatic, noCooperative, noRestart string
+	noMember                                    string // it has no assignor that rota/member has
 	noCodec                                     map[string]string
 	consumerProtocol                            bool // it knows group.protocol=consumer
 
@@ -47,6 +48,7 @@ func clients() []*client {
 		{
 			name: "kafkajs", prepare: func() ([]string, []string, error) { return node("kafkajs.js") },
 			noStatic: "kafkajs has no static membership", noCooperative: "kafkajs has no cooperative assignor",
+			noMember: "its only assignor, RoundRobinAssigner, is its own",
 		},
 		{
 			name: "@platformatic/kafka", prepare: func() ([]string, []string, error) { return node("platformatic.js") },
