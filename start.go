@@ -104,7 +104,7 @@ func Start(ctx context.Context, c Config) (_ *Broker, err error) {
 	b.serve(c, listener, h)
 	b.announce(c, settings, time.Since(began))
 	if h.Started != nil {
-		h.Started(hooks.Rooms{Store: b.store, Broker: b.broker, Coordinator: b.coord})
+		h.Started(hooks.Rooms{Store: b.store, Broker: b.broker, Coordinator: b.coord, Server: b.server})
 	}
 	return b, nil
 }

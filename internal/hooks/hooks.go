@@ -15,6 +15,7 @@ import (
 	"rota/internal/group"
 	"rota/internal/storage"
 	"rota/internal/vfs"
+	"rota/internal/wire"
 )
 
 // Hooks are the seams. Nil fields change nothing.
@@ -35,6 +36,7 @@ type Rooms struct {
 	Store       *storage.Store
 	Broker      *broker.Broker
 	Coordinator *coordinator.Coordinator
+	Server      *wire.Server
 }
 
 type contextKey struct{}

@@ -146,6 +146,13 @@ func (t *tail) pressure() <-chan struct{} {
 	return t.pressed
 }
 
+// bytes is the memory that the tail has, in use or not.
+func (t *tail) bytes() int64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.used.Load() + int64(len(t.free))*chunkSize
+}
+
 // trim gives back the chunks that have not been needed since the last trim.
 func (t *tail) trim() {
 	t.mu.Lock()

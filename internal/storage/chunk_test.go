@@ -37,6 +37,9 @@ func TestTailRecyclesChunks(t *testing.T) {
 	if n := len(tail.free); n != 8 {
 		t.Errorf("%d free chunks", n)
 	}
+	if n := tail.bytes(); n != 9*chunkSize {
+		t.Errorf("%d bytes of memory, want %d", n, 9*chunkSize)
+	}
 	first := tail.free[len(tail.free)-1]
 	if c, _ := tail.alloc(100); c != first {
 		t.Error("memory is not used again")

@@ -44,6 +44,17 @@ func (s *Store) Total() (int64, error) {
 	return math.MaxInt64, nil
 }
 
+// Cached is the memory that holds records so that they need not be read again:
+// the tail, and what the medium keeps. It is bounded, and depends on what
+// readers happen to ask for.
+func (s *Store) Cached() int64 {
+	n := s.tail.bytes()
+	if m, ok := s.m.(interface{ Cached() int64 }); ok {
+		n += m.Cached()
+	}
+	return n
+}
+
 // full reports whether an append must be refused.
 func (s *Store) full(internal bool) bool {
 	if s.space.level.Load() == spaceEnough {

@@ -348,6 +348,27 @@ func TestTooManyConnectionsAreRefused(t *testing.T) {
 	}
 }
 
+func TestStatsCountWhatIsParked(t *testing.T) {
+	var p parked
+	serve(t, Config{Table: testTable(&p)}, func(r *rig) {
+		for n := range 3 {
+			c := r.dial()
+			for range n {
+				c.send(c.frame(9, &kmsg.JoinGroupRequest{}))
+			}
+		}
+		synctest.Wait()
+		if st := r.Stats(); st.Unanswered != 3 || st.Connections != 3 {
+			t.Errorf("%d calls of %d connections are open, want 3 of 3", st.Unanswered, st.Connections)
+		}
+		answer(p.take(t))
+		if got := r.Stats().Unanswered; got != 2 {
+			t.Errorf("%d calls are open after an answer, want 2", got)
+		}
+		p.answerAll()
+	})
+}
+
 func TestAPanicEndsItsConnectionOnly(t *testing.T) {
 	table := testTable(&parked{})
 	table[3].Handle = func(*api.Server, *api.Call) { panic("a bug") }

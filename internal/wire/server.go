@@ -229,6 +229,9 @@ var errServerClosed = errors.New("server closed")
 // Stats are counters of a Server.
 type Stats struct {
 	Connections int
+	// Unanswered counts the calls that wait for an answer: long polls, parked
+	// joins, appends under way.
+	Unanswered int
 	// Refused counts connections that were closed because there were too many.
 	Refused int64
 	// DataBytes, GroupBytes and ReplyBytes are what the budgets have given
@@ -248,8 +251,12 @@ func (s *Server) Stats() Stats {
 	st.ReplyBytes, st.ReplyPeak, st.ReplyWaiting = s.replies.usage()
 	st.Refused = s.refused.Load()
 	st.BufferBytes = s.buffers.inUse.Load()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	st.Connections = len(s.conns)
+	conns := s.connections(nil)
+	st.Connections = len(conns)
+	for _, c := range conns {
+		c.mu.Lock()
+		st.Unanswered += c.unanswered
+		c.mu.Unlock()
+	}
 	return st
 }

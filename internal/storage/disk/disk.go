@@ -213,6 +213,9 @@ func (m *Medium) Free() (int64, error) { return m.c.FS.Free(m.c.Dir) }
 // math.MaxInt64 if it is not known.
 func (m *Medium) Total() (int64, error) { return vfs.Total(m.c.FS, m.c.Dir) }
 
+// Cached is the memory that keeps what was read from segments.
+func (m *Medium) Cached() int64 { return m.segments.read.bytes() }
+
 // Failed returns a channel that is closed, after the error has been sent, when
 // a sync fails that covers records already acknowledged (durability interval
 // and never). The broker must stop: it cannot take its word back.

@@ -80,6 +80,13 @@ func (rc *readCache) read(sg *segment, b []byte, at, covered int64) error {
 	return nil
 }
 
+// bytes is the memory of the chunks that are kept.
+func (rc *readCache) bytes() int64 {
+	rc.mu.Lock()
+	defer rc.mu.Unlock()
+	return int64(len(rc.chunks)) * chunkSize
+}
+
 // take returns a chunk with at least need bytes, reading it if it is not there.
 func (rc *readCache) take(key chunkKey, need int, covered int64) (*chunk, error) {
 	for {
