@@ -7,7 +7,7 @@ FUZZTIME ?= 20s
 SIMSEEDS ?= 4000
 SOURCES := $(shell find . -name '*.go' -not -path './test/*' -not -path './bench/*' -not -path './tools/*' 2>/dev/null) go.mod go.sum
 
-.PHONY: explore mutate build test test-go test-clients demo lint interop bench fuzz sim docs clean
+.PHONY: explore mutate build test test-go test-clients demo lint interop bench fuzz sim soak docs clean
 
 build: bin/rota
 bin/rota: $(SOURCES)
@@ -34,6 +34,11 @@ lint: .cache/golangci-lint
 
 fuzz:
 	./tools/fuzz.sh $(FUZZTIME)
+
+# Whether the broker gives everything back under a crowd that never rests; 15m is the real thing.
+SOAK ?= 60s
+soak:
+	cd test && $(GO) run ./soak -for $(SOAK)
 
 bench: build
 	cd bench && $(GO) run . -rota $(CURDIR)/bin/rota $(BENCHFLAGS)
