@@ -64,6 +64,7 @@ var workloads = []workload{
 	{"latency", "open loop, acks=all, at 200/s, 1,000/s and 10,000/s", runLatency},
 	{"commit", "durable offset commits, 1 partition a request, 1, 16 and 64 connections", runCommit},
 	{"commit-busy", "the same on 16 connections while a producer saturates the broker", runCommitBusy},
+	{"commit-clean", "the same before and while the broker compacts 500 MB", runCommitClean},
 	{"heartbeat", "heartbeats on 64 connections", runHeartbeat},
 	{"load", "restart with 1,000,000 committed offsets in 50,000 groups", runLoad},
 	{"group", "formation of a group and one more member, no initial delay", runGroup},
@@ -114,7 +115,7 @@ func measure(ctx context.Context, o *options, w workload) error {
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Minute)
 	defer cancel()
 	t := target{o.broker, o.pid}
-	if o.broker == "" && w.name != "start" && w.name != "load" {
+	if o.broker == "" && !listed("start,load,commit-clean", w.name) {
 		b, err := startBroker(o)
 		if err != nil {
 			return err

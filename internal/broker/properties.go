@@ -113,7 +113,7 @@ var ownProperties = []Property{
 	},
 	{
 		Name: "log.cleaner.io.max.bytes.per.second", Kind: catalog.KindLong, Default: "9223372036854775807", Min: 1, Max: anyLong,
-		Doc: "How much compaction reads and writes a second. By default it rests as long as it works.",
+		Doc: "How much compaction reads and writes a second. By default it rests three times as long as it works, and 10 ms for each MiB at least.",
 	},
 	{
 		Name: "log.retention.check.interval.ms", Kind: catalog.KindLong, Default: "300000", Min: 1, Max: anyLong,

@@ -143,7 +143,7 @@ func (c *cleaning) batches(seg *Segment, f func(batch []byte, h *record.Header) 
 
 // rest lets others have the processor and the disk after a step.
 func (c *cleaning) rest(bytes int) error {
-	pause := min(time.Since(c.step), cleanRestMax)
+	pause := min(max(cleanRest*time.Since(c.step), cleanRestMin), cleanRestMax)
 	if rate := c.s.c.CleanRate; rate > 0 {
 		pause = max(0, time.Duration(float64(bytes)/float64(rate)*float64(time.Second))-time.Since(c.step))
 	}

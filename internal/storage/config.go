@@ -42,7 +42,8 @@ type Config struct {
 	// keys; a log with more takes several passes.
 	CleanMemory int
 	// CleanRate bounds what compaction reads and writes, in bytes a second
-	// (log.cleaner.io.max.bytes.per.second). 0: it rests as long as it works.
+	// (log.cleaner.io.max.bytes.per.second). 0: it rests
+	// three times as long as it works, and 10 ms for each MiB at least.
 	CleanRate int64
 }
 
