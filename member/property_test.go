@@ -207,7 +207,7 @@ func (c *chaos) pick() (string, *player) {
 // act does one thing that may happen to a group.
 func (c *chaos) act() string {
 	name, p := c.pick()
-	switch n := c.random.IntN(12); {
+	switch n := c.random.IntN(14); {
 	case n < 3 && len(c.members) < 5, p == nil:
 		c.join()
 		return "join"
@@ -236,6 +236,10 @@ func (c *chaos) act() string {
 	default:
 		keys := []kmsg.Key{kmsg.JoinGroup, kmsg.SyncGroup, kmsg.Heartbeat}
 		key := keys[c.random.IntN(len(keys))]
+		if c.random.IntN(2) == 0 {
+			c.b.On(key).From(name).Delay(time.Duration(c.random.IntN(12_000)) * time.Millisecond)
+			return "delay " + key.Name() + " of " + name
+		}
 		c.b.On(key).DropReply()
 		return "lose a reply to " + key.Name()
 	}
