@@ -10,9 +10,9 @@ import (
 
 	"github.com/IBM/sarama"
 	"github.com/twmb/franz-go/pkg/kgo"
-
 	"rota/member"
 	"rota/rotatest"
+
 	"rota/test/kafka"
 	"rota/test/report"
 )

@@ -99,6 +99,22 @@ func mostKept(members []Member, partitions int) int {
 	return kept + min(over, larger)
 }
 
+// BenchmarkAssignMixedSubscriptions is about members that do not want the same,
+// whose shares have no simple formula, half of which are new.
+func BenchmarkAssignMixedSubscriptions(b *testing.B) {
+	topics := []Topic{{"t", 1000}, {"u", 1000}}
+	members := group(1000)
+	for i := range members {
+		if i%2 == 0 {
+			members[i].Topics = []string{"t", "u"}
+		}
+	}
+	hold(members, Sticky{}.Assign(members[:500], topics), 1)
+	for b.Loop() {
+		Sticky{}.Assign(members, topics)
+	}
+}
+
 func BenchmarkAssign10kMembers10kPartitions(b *testing.B) {
 	topics := []Topic{{"t", 10_000}}
 	for _, a := range []Assignor{Range{}, RoundRobin{}, Sticky{}, CooperativeSticky{}} {

@@ -163,7 +163,7 @@ func (s *sticky) fill(topics []Topic) {
 		takers := s.takers[t.Name]
 		for n := range t.Partitions {
 			p := Partition{t.Name, n}
-			if i, ok := s.owner[p]; ok && i != disputed && slices.Contains(takers, i) {
+			if i, ok := s.owner[p]; ok && i != disputed && takes(takers, i) {
 				s.shares[i] = append(s.shares[i], p)
 			} else if len(takers) > 0 {
 				free = append(free, p)
@@ -174,6 +174,12 @@ func (s *sticky) fill(topics []Topic) {
 		i := s.least(s.takers[p.Topic])
 		s.shares[i] = append(s.shares[i], p)
 	}
+}
+
+// takes reports whether a member is among the takers of a topic.
+func takes(takers []int, i int) bool {
+	_, ok := slices.BinarySearch(takers, i)
+	return ok
 }
 
 func (s *sticky) least(takers []int) int {
@@ -198,9 +204,14 @@ func (s *sticky) even() {
 // does not hold yet.
 func (s *sticky) move() bool {
 	from, to, which, gap := 0, 0, -1, 1
+	least := map[string]int{} // by topic
 	for i := range s.shares {
 		for k, p := range slices.Backward(s.shares[i]) {
-			j := s.least(s.takers[p.Topic])
+			j, known := least[p.Topic]
+			if !known {
+				j = s.least(s.takers[p.Topic])
+				least[p.Topic] = j
+			}
 			d := len(s.shares[i]) - len(s.shares[j])
 			if d > gap || d == gap && which >= 0 && i == from && s.holds(from, s.shares[from][which]) && !s.holds(i, p) {
 				from, to, which, gap = i, j, k, d
