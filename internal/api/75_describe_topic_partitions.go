@@ -121,6 +121,8 @@ func (p *page) partition(t *catalog.Topic, index int32) kmsg.DescribeTopicPartit
 	entry := kmsg.NewDescribeTopicPartitionsResponseTopicPartition()
 	entry.Partition, entry.LeaderID = index, node
 	entry.Replicas, entry.ISR = []int32{node}, []int32{node}
+	// Null is allowed, and breaks Java's admin client.
+	entry.EligibleLeaderReplicas, entry.LastKnownELR = []int32{}, []int32{}
 	epoch, err := p.s.Broker.LeaderEpoch(t, index)
 	entry.LeaderEpoch = epoch
 	if err != nil {

@@ -83,6 +83,9 @@ func TestDescribeTopicPartitionsTellsWhatMetadataTells(t *testing.T) {
 		want.Partitions = []kmsg.DescribeTopicPartitionsResponseTopicPartition{{LeaderID: 1, LeaderEpoch: epoch, Replicas: []int32{1}, ISR: []int32{1}}}
 		got := ask[*kmsg.DescribeTopicPartitionsResponse](r.client("c"), 0, pageRequest(10, "t"))
 		equal(t, got, &kmsg.DescribeTopicPartitionsResponse{Topics: []kmsg.DescribeTopicPartitionsResponseTopic{want}})
+		if p := got.Topics[0].Partitions[0]; p.EligibleLeaderReplicas == nil || p.LastKnownELR == nil {
+			t.Error("a list is null that Java's admin client reads without asking")
+		}
 	})
 }
 
