@@ -67,6 +67,10 @@ const (
 	cleanStep = 1 << 20
 	// cleanKeep is the largest buffer kept between passes.
 	cleanKeep = 4 << 20
+	// earlyClean is the size at which the last segment of an internal log is
+	// closed, so that a restart does not have to read the topic's segment.bytes
+	// of what is long superseded.
+	earlyClean = 8 << 20
 	// cleanPasses bounds the passes over one log in a row.
 	cleanPasses = 100
 	// After a step the cleaner rests cleanRest times as long as the step took,
@@ -129,11 +133,8 @@ func (s *Store) Clean(ctx context.Context) error {
 }
 
 func (s *Store) cleanAll(ctx context.Context) error {
-	s.mu.Lock()
-	logs := s.logsLocked()
-	s.mu.Unlock()
 	var first error
-	for _, l := range logs {
+	for _, l := range s.compactedLogs() {
 		for again := true; again; {
 			if err := ctx.Err(); err != nil {
 				return err
@@ -155,16 +156,12 @@ func (s *Store) cleanAll(ctx context.Context) error {
 func (s *Store) cleanDue() {
 	passes := map[*Log]int{}
 	for {
-		s.mu.Lock()
-		logs := s.logsLocked()
-		s.mu.Unlock()
 		var worst *Log
 		share := -1.0
-		for _, l := range logs {
-			if conf := l.Config(); conf.Compact && passes[l] < cleanPasses {
-				if w := l.dirt(&conf, s.c.Now(), false); w.due && w.share > share {
-					worst, share = l, w.share
-				}
+		for _, l := range s.compactedLogs() {
+			conf := l.Config()
+			if w := l.dirt(&conf, s.c.Now(), false); w.due && w.share > share && passes[l] < cleanPasses {
+				worst, share = l, w.share
 			}
 		}
 		if worst == nil {
@@ -179,6 +176,21 @@ func (s *Store) cleanDue() {
 			passes[worst] = cleanPasses
 		}
 	}
+}
+
+// compactedLogs lists the logs that are to be compacted, in an order that does
+// not change.
+func (s *Store) compactedLogs() []*Log {
+	s.mu.Lock()
+	var logs []*Log
+	for _, l := range s.logs {
+		if l.Config().Compact {
+			logs = append(logs, l)
+		}
+	}
+	s.mu.Unlock()
+	sortLogs(logs)
+	return logs
 }
 
 // postpone leaves a log alone whose pass has failed.
@@ -222,7 +234,7 @@ func (l *Log) dirt(conf *LogConfig, wall time.Time, forced bool) dirt {
 			if newest < 0 {
 				newest = seg.Created
 			}
-			open := i == len(l.segments)-1 && !forced && age < conf.rollAge().Milliseconds()
+			open := i == len(l.segments)-1 && !forced && age < conf.rollAge().Milliseconds() && (!conf.Internal || seg.Size < earlyClean)
 			if open || seg.End > stable || conf.MinCompactionLag > 0 && now-newest < conf.MinCompactionLag.Milliseconds() {
 				break
 			}

@@ -270,10 +270,14 @@ func (s *Store) logsLocked() []*Log {
 	for _, l := range s.logs {
 		all = append(all, l)
 	}
-	slices.SortFunc(all, func(a, b *Log) int {
+	sortLogs(all)
+	return all
+}
+
+func sortLogs(logs []*Log) {
+	slices.SortFunc(logs, func(a, b *Log) int {
 		return cmp.Or(bytes.Compare(a.p.Topic[:], b.p.Topic[:]), cmp.Compare(a.p.Index, b.p.Index))
 	})
-	return all
 }
 
 // Pressed reports whether the tail is over its limit: connections whose next

@@ -107,6 +107,9 @@ func (d *dump) manifest() error {
 		d.line("segment %s offsets %d to %d bytes %d max timestamp %d at %d created %d",
 			s.Token, s.Base, s.End, s.Size, s.MaxTimestamp, s.MaxTimestampOffset, s.Created)
 	}
+	if m.Cleaned > 0 {
+		d.line("the first %d segments are compacted", m.Cleaned)
+	}
 	for _, e := range m.Epochs {
 		d.line("leader epoch %d from offset %d", e.Epoch, e.Start)
 	}

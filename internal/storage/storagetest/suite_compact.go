@@ -28,6 +28,7 @@ var compactTests = []suiteTest{
 	{"RetentionOfACompactedLog", testCompactDelete},
 	{"RecordsFromBeforeCompaction", testKeylessRecords},
 	{"CompactionFails", testCompactionFails},
+	{"InternalLogsAreCompactedEarly", testInternalCompaction},
 }
 
 // compacted is the configuration of a compacted log with small segments.
@@ -433,6 +434,29 @@ func testKeylessRecords(b *bed) {
 	if n := b.records(l); n != 5 {
 		b.Errorf("%d records, want 5: those without a key cannot stay", n)
 	}
+}
+
+func testInternalCompaction(b *bed) {
+	conf := compacted()
+	conf.Internal, conf.SegmentBytes = true, 100<<20
+	b.open()
+	l, k := b.log(partA, conf), NewKeyed()
+	for i := range 100 {
+		b.change(k, l, record.Uncompressed, Change{Key: fmt.Sprint(i % 3), Padding: 100 << 10})
+		if i == 50 {
+			b.settle()
+			time.Sleep(time.Minute)
+			if n := b.records(l); n != 51 {
+				b.Errorf("%d of 51 records in the middle", n)
+			}
+		}
+	}
+	b.settle()
+	time.Sleep(time.Minute)
+	if n := b.records(l); n != 3 {
+		b.Errorf("%d records, want 3", n)
+	}
+	b.check(k, l)
 }
 
 func testCompactionFails(b *bed) {
