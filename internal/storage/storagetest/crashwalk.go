@@ -401,6 +401,7 @@ func (r *walker) nextEpoch() {
 
 // change appends to the compacted log: few keys, two of which go.
 func (r *walker) change() {
+	r.gate.Shut()
 	for i := range 14 {
 		changes := []Change{{Key: fmt.Sprint(i % 5), Padding: 400}, {Key: fmt.Sprint(i % 3), Tombstone: i == 9}}
 		batch, acked := r.keyed.Batch(record.Compression(i%2), changes...)
@@ -413,6 +414,8 @@ func (r *walker) change() {
 			})
 		})
 	}
+	synctest.Wait()
+	r.gate.Open()
 	synctest.Wait()
 }
 
