@@ -2,7 +2,6 @@ package sim
 
 import (
 	"bytes"
-	"maps"
 	"slices"
 	"time"
 
@@ -17,6 +16,12 @@ type groupState struct {
 	// next one is prepared.
 	current   int32
 	preparing bool
+	// completing: the generation has no plan yet. active: it has members.
+	completing, active bool
+	// started is when the rebalance began that prepares the next generation,
+	// fromEmpty whether there was nobody before.
+	started   time.Duration
+	fromEmpty bool
 	gens      map[int32]*generation
 	// all are the generations that have had a number. There may be several: a
 	// group that was deleted, or lost before it was recorded, begins anew, with
@@ -47,6 +52,7 @@ type generation struct {
 type lease struct {
 	alive   time.Duration // when it last started
 	session time.Duration // the shortest that it asked for
+	since   time.Duration // when it was admitted
 }
 
 func newGroupState(name string) *groupState {
@@ -115,6 +121,9 @@ func (w *World) noteMember(c *call, fx *group.Effects) {
 			c.member = r.NewMemberID
 			c.actor.ids++
 		}
+		if l := w.groups[c.group].members[c.member]; l != nil && !c.replied && l.since == 0 {
+			l.since = w.mono
+		}
 		if accepted && r.InstanceID != nil {
 			w.groups[c.group].instances[c.member] = *r.InstanceID
 		}
@@ -154,58 +163,6 @@ func (w *World) alive(c *call) {
 	}
 }
 
-// checkGeneration checks that what is taken of a member is of the generation
-// that the group is in.
-func (w *World) checkGeneration(c *call, generation int32) {
-	g := w.groups[c.group]
-	if generation != g.current {
-		w.fail("generation", "%T of generation %d is taken, group %d is in %d", c.req, generation, c.group, g.current)
-	}
-	// Whoever has not synced in time is out, however alive. A broker that has
-	// been late, or has been loaded since, gives more time.
-	gen := g.gens[generation]
-	if gen == nil || gen.life != c.life || gen.forgiven != w.forgiven || gen.synced[g.canon(c.member)] {
-		return
-	}
-	const slack = 600 * time.Millisecond
-	if late := w.mono - gen.began; late > longestRebalance+slack && !g.preparing {
-		w.fail("sync deadline", "member %s of group %d has not synced for %s", c.member, c.group, late)
-	}
-}
-
-// longestRebalance is the longest rebalance timeout of any actor.
-const longestRebalance = 28 * time.Second
-
-// noteSync notes that a member has asked for its assignment.
-func (w *World) noteSync(c *call) {
-	s, ok := c.req.(group.Sync)
-	if !ok || c.replied && !c.good {
-		return
-	}
-	g := w.groups[c.group]
-	if gen := g.gens[s.Generation]; gen != nil {
-		gen.synced[g.canon(s.MemberID)] = true
-	}
-}
-
-// checkLeader checks that the leader of a new generation is one of those that
-// have come for it.
-func (w *World) checkLeader(p *probe, fx *group.Effects) {
-	leader, there := "", false
-	for i := range fx.Replies {
-		if j, ok := fx.Replies[i].Body.(group.Joined); ok && j.Code == 0 {
-			leader = j.Leader
-		}
-	}
-	for i := range fx.Replies {
-		j, ok := fx.Replies[i].Body.(group.Joined)
-		there = there || ok && j.Code == 0 && j.MemberID == leader && len(j.Members) > 0
-	}
-	if !there {
-		w.fail("leader", "%q leads group %d and is not told so", leader, p.g)
-	}
-}
-
 // checkCommit checks that what a commit was told is what the log says.
 func (w *World) checkCommit(p *probe, c *call, at, end group.Offset) {
 	if at == end {
@@ -214,6 +171,9 @@ func (w *World) checkCommit(p *probe, c *call, at, end group.Offset) {
 	r, _ := c.req.(group.Commit)
 	if r.Generation >= 0 {
 		w.checkGeneration(c, r.Generation)
+	}
+	if g := w.groups[c.group]; g.active && (g.completing || r.Generation < 0) {
+		w.fail("commit", "a commit of generation %d is taken: group %d is in %d, before its plan %t", r.Generation, c.group, g.current, g.completing)
 	}
 	for i := range r.Offsets {
 		o := &r.Offsets[i]
@@ -363,80 +323,6 @@ const (
 	codeMemberIDRequired    group.Code = 79
 	codeFenced              group.Code = 82
 )
-
-// told checks what a member is told of its generation.
-func (w *World) told(c *call, b *group.Joined) {
-	g := w.groups[c.group]
-	gen := c.gen
-	if gen == nil {
-		w.fail("generation", "member %s of group %d is told generation %d, which has not begun", b.MemberID, c.group, b.Generation)
-		return
-	}
-	for _, other := range g.all[b.Generation] {
-		if other != gen && other.ids[b.MemberID] {
-			w.fail("generation", "member %s of group %d is told generation %d for two member sets", b.MemberID, c.group, b.Generation)
-		}
-	}
-	gen.ids[b.MemberID] = true
-	leader := g.canon(b.Leader)
-	if !gen.told {
-		gen.told, gen.leader, gen.name = true, leader, *b.ProtocolName
-	}
-	if gen.leader != leader || gen.name != *b.ProtocolName {
-		w.fail("generation", "generation %d of group %d: some are told %s leads by %s, %s that %s does by %s",
-			b.Generation, c.group, gen.leader, gen.name, b.MemberID, leader, *b.ProtocolName)
-	}
-	if len(b.Members) > 0 {
-		list := make([]string, len(b.Members))
-		for i := range b.Members {
-			list[i] = g.canon(b.Members[i].MemberID)
-		}
-		slices.Sort(list)
-		if gen.members != nil && !slices.Equal(gen.members, list) {
-			w.fail("generation", "generation %d of group %d has members %v and %v", b.Generation, c.group, gen.members, list)
-		}
-		gen.members = list
-		for _, id := range slices.Sorted(maps.Keys(gen.ids)) {
-			w.checkListed(c, g, gen, id)
-		}
-	}
-	w.checkListed(c, g, gen, b.MemberID)
-}
-
-func (w *World) checkListed(c *call, g *groupState, gen *generation, id string) {
-	if gen.members != nil && !slices.Contains(gen.members, g.canon(id)) {
-		w.fail("generation", "%s is told generation %d of group %d, whose members are %v", id, gen.number, c.group, gen.members)
-	}
-}
-
-// assigned checks that no partition has two owners in a generation.
-func (w *World) assigned(c *call, b *group.Synced) {
-	r, _ := c.req.(group.Sync)
-	g := w.groups[c.group]
-	gen := c.gen
-	if gen == nil {
-		w.fail("generation", "member %s of group %d gets an assignment of generation %d, which has not begun", r.MemberID, c.group, r.Generation)
-		return
-	}
-	if len(b.Assignment) == 0 {
-		return
-	}
-	plan, err := schema.ParseAssignment(b.Assignment)
-	if err != nil {
-		w.fail("plan", "member %s gets an assignment that cannot be read: %v", r.MemberID, err)
-		return
-	}
-	me := g.canon(r.MemberID)
-	for _, t := range plan.Partitions {
-		for _, n := range t.Partitions {
-			at := partOf(t.Topic, n)
-			if owner, ok := gen.owners[at]; ok && owner != me {
-				w.fail("two owners", "%s-%d has two owners in generation %d of group %d: %s and %s", t.Topic, n, r.Generation, c.group, owner, me)
-			}
-			gen.owners[at] = me
-		}
-	}
-}
 
 // checkBounds checks that a shard holds what is open and what exists, and no
 // more.

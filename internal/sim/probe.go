@@ -78,8 +78,9 @@ func (p *probe) Tick(now group.Now, at group.Offset) group.Effects {
 
 func (p *probe) Loaded(now group.Now, at group.Offset, epoch int32) group.Effects {
 	p.w.focus = p.g
+	p.w.groups[p.g].preparing, p.w.groups[p.g].completing, p.w.groups[p.g].active = false, false, false
 	if v := p.l.shard.disk.index.groups[p.g].value; v != nil {
-		p.w.groups[p.g].current, p.w.groups[p.g].preparing = v.Generation, false
+		p.w.groups[p.g].current, p.w.groups[p.g].active = v.Generation, len(v.Members) > 0
 	}
 	fx := p.real.Loaded(now, at, epoch)
 	p.records(at, &fx)
@@ -114,19 +115,7 @@ func (p *probe) events(fx *group.Effects) {
 		e := &fx.Events[i]
 		p.w.transition(e.Kind, e.Cause)
 		p.w.hash(uint64(e.Kind)<<8 | uint64(e.Cause))
-		if e.Kind == group.MemberExpired && e.Cause == group.CauseSessionExpired {
-			p.w.checkExpiry(p, e.Member.ID)
-		}
-		switch {
-		case e.Kind == group.RebalanceStarted:
-			p.w.groups[p.g].preparing = true
-		case e.Kind == group.JoinCompleted:
-			p.w.groups[p.g].current, p.w.groups[p.g].preparing = e.Generation, false
-		}
-		if e.Kind == group.JoinCompleted && e.Count > 0 {
-			p.w.groups[p.g].begin(e.Generation, p)
-			p.w.checkLeader(p, fx)
-		}
+		p.w.groups[p.g].follow(p, e, fx)
 	}
 }
 

@@ -38,6 +38,11 @@ func (w *World) start(sh *shard) {
 			return p
 		},
 	})
+	for i, g := range w.groups {
+		if w.shardOf(i) == sh { // of a group that is not in the log nothing is left
+			g.current, g.preparing, g.completing, g.active = 0, false, false, false
+		}
+	}
 	sh.disk.rebuild(len(w.groups))
 	w.replay(sh, l.s)
 	w.story.loads(sh)

@@ -14,7 +14,7 @@ import (
 
 var (
 	firstSeed = flag.Uint64("sim.seed", 1, "the first seed")
-	seeds     = flag.Int("sim.seeds", 100, "how many seeds, each twice")
+	seeds     = flag.Int("sim.seeds", 40, "how many seeds, each twice")
 	steps     = flag.Int("sim.steps", 2000, "steps of each seed")
 )
 
