@@ -28,7 +28,9 @@ type crowd struct {
 	random *rand.Rand
 	// here are the members of each group, oldest first.
 	here [][]*consumer
-	size int
+	// short is the group that lacks a member, -1 if none does: groups keep
+	// their size, so that what is measured does not depend on luck.
+	short int
 
 	joined, left, died, produced int
 	consumed                     atomic.Int64
@@ -43,7 +45,7 @@ func runClients(ctx context.Context, o options, in io.Reader, out io.Writer) err
 		_, _ = io.Copy(io.Discard, in) // whatever ends it, it has ended
 		cancel()
 	}()
-	c := &crowd{o: o, random: rand.New(rand.NewPCG(1, 2)), here: make([][]*consumer, o.groups)}
+	c := &crowd{o: o, random: rand.New(rand.NewPCG(1, 2)), here: make([][]*consumer, o.groups), short: -1}
 	if err := c.createTopics(ctx); err != nil {
 		return err
 	}
@@ -109,15 +111,14 @@ func (c *crowd) change(ctx context.Context) error {
 	}
 }
 
-// changeOne keeps the crowd at its size, give or take one.
+// changeOne takes one away, or puts another one in its place.
 func (c *crowd) changeOne() error {
-	g := c.random.IntN(c.o.groups)
-	for c.size >= c.o.clients && len(c.here[g]) == 0 {
-		g = (g + 1) % c.o.groups
-	}
-	if c.size < c.o.clients {
+	if g := c.short; g >= 0 {
+		c.short = -1
 		return c.join(g)
 	}
+	g := c.random.IntN(c.o.groups)
+	c.short = g
 	m := c.remove(g, c.random.IntN(len(c.here[g])))
 	if c.random.IntN(2) == 0 {
 		c.left++
@@ -136,14 +137,12 @@ func (c *crowd) join(group int) error {
 	}
 	c.here[group] = append(c.here[group], m)
 	c.joined++
-	c.size++
 	return nil
 }
 
 func (c *crowd) remove(group, i int) *consumer {
 	m := c.here[group][i]
 	c.here[group] = append(c.here[group][:i:i], c.here[group][i+1:]...)
-	c.size--
 	return m
 }
 
@@ -164,6 +163,7 @@ func newConsumer(broker string, group int, consumed *atomic.Int64) (*consumer, e
 		kgo.ConsumeTopics(topicOf(group)), kgo.ConsumerGroup(fmt.Sprint("group-", group)),
 		kgo.SessionTimeout(5*time.Second), kgo.HeartbeatInterval(time.Second), kgo.AutoCommitInterval(time.Second),
 		kgo.FetchMaxWait(2*time.Second), kgo.RetryTimeout(2*time.Second),
+		kgo.ConnIdleTimeout(15*time.Minute), // as many connections at any time
 	)
 	if err != nil {
 		return nil, err

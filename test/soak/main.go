@@ -86,6 +86,9 @@ func soak(ctx context.Context, o options, out io.Writer) (err error) {
 		return err
 	}
 	fmt.Fprintf(out, "after %v: %v\n", third, first)
+	if first.Connections < o.clients {
+		return errors.New("there are fewer connections than clients")
+	}
 	if err := writeProfile(o.profiles, "third"); err != nil {
 		return err
 	}
@@ -109,7 +112,6 @@ var properties = map[string]string{
 	"log.segment.bytes":                "1048576",
 	"log.retention.check.interval.ms":  "2000",
 	"tail.max.bytes":                   "8388608",
-	"connections.max.idle.ms":          "60000",
 	"offsets.topic.num.partitions":     "10",
 	"journal.max.bytes":                "16777216",
 }
