@@ -38,13 +38,13 @@ const longestRebalance = 28 * time.Second
 // hold when it happens.
 func (g *groupState) follow(p *probe, e *group.Event, fx *group.Effects) {
 	w := p.w
-	switch kind := e.Kind; {
-	case kind == group.RebalanceStarted:
+	switch e.Kind { //nolint:exhaustive // other events change nothing of this
+	case group.RebalanceStarted:
 		if !g.preparing {
 			g.started, g.fromEmpty = w.mono, !g.active
 		}
 		g.preparing, g.completing, g.active = true, false, true
-	case kind == group.JoinCompleted:
+	case group.JoinCompleted:
 		if g.fromEmpty && w.mono-g.started < w.o.group.InitialDelay {
 			w.fail("initial delay", "group %d has its first generation after %s", p.g, w.mono-g.started)
 		}
@@ -53,18 +53,18 @@ func (g *groupState) follow(p *probe, e *group.Event, fx *group.Effects) {
 			g.begin(e.Generation, p)
 			w.checkLeader(p, fx)
 		}
-	case kind == group.AssignmentInstalled:
+	case group.AssignmentInstalled:
 		g.completing = false
-	case kind == group.GroupEmptied:
+	case group.GroupEmptied:
 		g.active = false
 		if v := p.l.shard.disk.index.groups[p.g].value; v == nil || v.Generation != e.Generation || len(v.Members) > 0 {
 			w.fail("record", "group %d has become empty in generation %d, and that is not recorded", p.g, e.Generation)
 		}
-	case kind == group.MemberDropped:
+	case group.MemberDropped:
 		if e.Cause == group.CauseJoinDeadline && e.Member.InstanceID != "" {
 			w.fail("join deadline", "static member %s of group %d is dropped", e.Member.ID, p.g)
 		}
-	case kind == group.MemberExpired:
+	case group.MemberExpired:
 		if e.Cause == group.CauseSessionExpired {
 			w.checkExpiry(p, e.Member.ID)
 		} else if l := g.members[e.Member.ID]; l != nil && w.mono-l.since < w.o.group.NewMemberTimeout {
