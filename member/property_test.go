@@ -283,7 +283,7 @@ func playChaos(w *world, seed uint64, c member.Config) {
 // has a live context for the shard.
 func TestNoShardHasTwoOwners(t *testing.T) {
 	for _, a := range []member.Assignor{member.CooperativeSticky(), member.Sticky(), member.RoundRobin()} {
-		for seed := range uint64(10) {
+		for seed := range uint64(6) {
 			t.Run(fmt.Sprintf("%s/%d", a.Name(), seed), func(t *testing.T) {
 				c := member.Config{
 					Work: member.Shards(7), Assignors: []member.Assignor{a},
