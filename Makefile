@@ -55,6 +55,8 @@ interop: build
 	for p in interop kafka workloads; do \
 		(cd test/$$p && INTEROP=$(INTEROP) INTEROP_PAGE=1 ROTA_BIN=$(CURDIR)/bin/rota $(GO) test -count=1 -timeout 30m) || code=1; \
 	done; \
+	(cd test/sticky && INTEROP=$(INTEROP) $(GO) test -count=1 -timeout 10m) || code=1; \
+	(cd test/e2e && INTEROP=$(INTEROP) $(GO) test -count=1 -timeout 10m -run TestMembersAndConsumers) || code=1; \
 	(cd test && $(GO) run ./report/page) || code=1; exit $$code
 # Every state of small worlds around a group; EXPLORE=30m sees more of them.
 EXPLORE ?= 5m

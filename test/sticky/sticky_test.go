@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"rota/member"
+
 	"rota/test/kafka"
 	"rota/test/report"
 )
