@@ -93,20 +93,50 @@ func compare(ctx context.Context, files []*scenario.File, rotaAddr, kafkaAddr st
 		wg.Go(func() {
 			turn <- struct{}{}
 			defer func() { <-turn }()
-			c.rota = play(ctx, f, rotaAddr)
-			c.kafka = play(ctx, f, kafkaAddr)
+			c.rota = play(ctx, f, rotaAddr, nil)
+			c.kafka = play(ctx, f, kafkaAddr, nil)
 		})
 	}
 	wg.Wait()
 	return out
 }
 
+// restarting is a broker that a file may restart while it plays.
+type restarting interface{ Restart() }
+
+// compareAlone plays files that restart the broker, one at a time.
+func compareAlone(ctx context.Context, files []*scenario.File, rotaAddr, kafkaAddr string, ours, theirs restarting) []comparison {
+	var out []comparison
+	for _, f := range files {
+		c := comparison{file: f}
+		c.ours, _ = f.Header("ours")
+		c.rota = play(ctx, f, rotaAddr, ours)
+		c.kafka = play(ctx, f, kafkaAddr, theirs)
+		out = append(out, c)
+	}
+	return out
+}
+
+// restarts says whether all that keeps the file from playing is that it
+// restarts the broker.
+func restarts(f *scenario.File) bool {
+	restart := func(context.Context) (string, error) { return "", nil }
+	return scenario.Unplayable(f, scenario.Options{}) != "" && scenario.Unplayable(f, scenario.Options{Restart: restart}) == ""
+}
+
 // play returns what was not as written.
-func play(ctx context.Context, f *scenario.File, addr string) string {
+func play(ctx context.Context, f *scenario.File, addr string, b restarting) string {
 	difference := ""
 	for attempt := range attempts {
 		prefix := fmt.Sprintf("%s-%d-", strings.NewReplacer("/", "-", ".scenario", "").Replace(f.Name), attempt)
-		happened, err := scenario.Play(ctx, addr, f, scenario.Options{Prefix: prefix})
+		o := scenario.Options{Prefix: prefix}
+		if b != nil {
+			o.Restart = func(context.Context) (string, error) {
+				b.Restart()
+				return addr, nil
+			}
+		}
+		happened, err := scenario.Play(ctx, addr, f, o)
 		difference = ""
 		if happened != nil {
 			difference = scenario.Diff(f, happened)

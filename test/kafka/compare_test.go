@@ -40,7 +40,12 @@ func TestScenariosOnBoth(t *testing.T) {
 		}
 		theirs := Start(t, settings[i]...)
 		ours := rig.Start(t, settings[i]...)
+		var alone []*scenario.File
+		if report.Full() {
+			group, alone = split(group)
+		}
 		all = append(all, compare(t.Context(), group, ours.Addr, theirs.Addr)...)
+		all = append(all, compareAlone(t.Context(), alone, ours.Addr, theirs.Addr, ours, theirs)...)
 	}
 	page, unexplained := differences(all)
 	played := 0
@@ -62,6 +67,18 @@ func TestScenariosOnBoth(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+}
+
+// split takes out the files that restart their broker.
+func split(files []*scenario.File) (together, alone []*scenario.File) {
+	for _, f := range files {
+		if restarts(f) {
+			alone = append(alone, f)
+		} else {
+			together = append(together, f)
+		}
+	}
+	return together, alone
 }
 
 func playable(files []*scenario.File) bool {

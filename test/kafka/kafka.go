@@ -61,6 +61,8 @@ type Broker struct {
 	t    testing.TB
 	cmd  *exec.Cmd
 	done chan struct{}
+
+	classPath, config string
 }
 
 // Start runs a broker for the length of the test, with settings key=value on
@@ -79,12 +81,12 @@ func Start(t testing.TB, settings ...string) *Broker {
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	b := &Broker{Addr: freeAddress(t), Dir: dir, t: t}
-	config := b.configure(settings)
-	format := java(t.Context(), classPath, "128m", "kafka.tools.StorageTool", "format", "-t", "MkU3OEVBNTcwNTJENDM2Qg", "-c", config)
+	b.classPath, b.config = classPath, b.configure(settings)
+	format := java(t.Context(), classPath, "128m", "kafka.tools.StorageTool", "format", "-t", "MkU3OEVBNTcwNTJENDM2Qg", "-c", b.config)
 	if out, err := format.CombinedOutput(); err != nil {
 		t.Fatalf("format: %v\n%s", err, out)
 	}
-	b.run(classPath, config)
+	b.run()
 	t.Cleanup(b.stop)
 	return b
 }
@@ -123,14 +125,14 @@ func (b *Broker) configure(settings []string) string {
 }
 
 // run starts the process and waits until it answers.
-func (b *Broker) run(classPath, config string) {
+func (b *Broker) run() {
 	b.t.Helper()
-	log, err := os.Create(filepath.Join(b.Dir, "log"))
+	log, err := os.OpenFile(filepath.Join(b.Dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
 		b.t.Fatal(err)
 	}
 	defer func() { _ = log.Close() }() // the process has its own
-	b.cmd = java(context.Background(), classPath, "512m", "kafka.Kafka", config)
+	b.cmd = java(context.Background(), b.classPath, "512m", "kafka.Kafka", b.config)
 	b.cmd.Dir, b.cmd.Stdout, b.cmd.Stderr = b.Dir, log, log
 	if err := b.cmd.Start(); err != nil {
 		b.t.Fatal(err)
@@ -156,6 +158,13 @@ func (b *Broker) run(classPath, config string) {
 		case <-tick.C:
 		}
 	}
+}
+
+// Restart kills the process and starts it again on its folder and address.
+func (b *Broker) Restart() {
+	b.t.Helper()
+	b.stop()
+	b.run()
 }
 
 // stop ends the process: what it has written goes with the test.
