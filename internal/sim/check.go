@@ -81,24 +81,6 @@ func (g *groupState) canon(id string) string {
 	return id
 }
 
-// noteJoin notes what a JoinGroup that reaches its group says of its member.
-func (w *World) noteJoin(p *probe, c *call) {
-	j, ok := c.req.(group.Join)
-	if !ok {
-		return
-	}
-	id := j.MemberID
-	if id == "" {
-		id = j.NewMemberID
-	}
-	g := w.groups[p.g]
-	if l := g.members[id]; l == nil {
-		g.members[id] = &lease{session: j.SessionTimeout}
-	} else {
-		l.session = min(l.session, j.SessionTimeout)
-	}
-}
-
 // noteMember notes for which member a request speaks, and whether an id that
 // was offered has been used.
 func (w *World) noteMember(c *call, fx *group.Effects) {
@@ -121,12 +103,26 @@ func (w *World) noteMember(c *call, fx *group.Effects) {
 			c.member = r.NewMemberID
 			c.actor.ids++
 		}
-		if l := w.groups[c.group].members[c.member]; l != nil && !c.replied && l.since == 0 {
-			l.since = w.mono
+		if accepted {
+			w.noteLease(c, r.SessionTimeout)
 		}
 		if accepted && r.InstanceID != nil {
 			w.groups[c.group].instances[c.member] = *r.InstanceID
 		}
+	}
+}
+
+// noteLease notes the session that an accepted JoinGroup asks for.
+func (w *World) noteLease(c *call, session time.Duration) {
+	g := w.groups[c.group]
+	l := g.members[c.member]
+	if l == nil {
+		l = &lease{session: session}
+		g.members[c.member] = l
+	}
+	l.session = min(l.session, session)
+	if l.since == 0 {
+		l.since = w.mono
 	}
 }
 

@@ -39,7 +39,6 @@ func (p *probe) Step(now group.Now, at group.Offset, t group.Ticket, req group.R
 	p.w.story.request(p, c, req)
 	if c != nil {
 		p.l.put(t, c)
-		p.w.noteJoin(p, c)
 	}
 	fx := p.real.Step(now, at, t, req)
 	if p.w.spoil != nil {
