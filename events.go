@@ -1,6 +1,7 @@
 package rota
 
 import (
+	"context"
 	"log/slog"
 	"strings"
 	"sync"
@@ -75,7 +76,7 @@ var eventMessages = map[group.EventKind]string{
 }
 
 func (l *eventLog) tell(id string, e group.Event) {
-	attrs := []any{slog.String("group", id), slog.Int("generation", int(e.Generation))}
+	attrs := []slog.Attr{slog.String("group", id), slog.Int("generation", int(e.Generation))}
 	text := func(key, value string) {
 		if value != "" {
 			attrs = append(attrs, slog.String(key, value))
@@ -100,5 +101,6 @@ func (l *eventLog) tell(id string, e group.Event) {
 		}
 		text("waited_for", strings.Join(names, " "))
 	}
-	l.log.Info(eventMessages[e.Kind], attrs...)
+	//nolint:sloglint // one of a few constants
+	l.log.LogAttrs(context.Background(), slog.LevelInfo, eventMessages[e.Kind], attrs...)
 }

@@ -111,7 +111,7 @@ func createTopics(t *testing.T, cl *kgo.Client, names ...string) {
 		topic := kmsg.NewCreateTopicsRequestTopic()
 		topic.Topic, topic.NumPartitions, topic.ReplicationFactor = name, fixturePartitions, 1
 		c := kmsg.NewCreateTopicsRequestTopicConfig()
-		c.Name, c.Value = "retention.ms", kmsg.StringPtr("-1")
+		c.Name, c.Value = "retention.ms", new("-1")
 		topic.Configs = append(topic.Configs, c)
 		req.Topics = append(req.Topics, topic)
 	}
@@ -151,7 +151,7 @@ func fill(t *testing.T, b *rota.Broker, from, to int) {
 func joinFixtureGroup(t *testing.T, cl *kgo.Client) {
 	t.Helper()
 	join := kmsg.NewPtrJoinGroupRequest()
-	join.Version, join.Group, join.ProtocolType, join.InstanceID = 7, "billing", "consumer", kmsg.StringPtr("till-1")
+	join.Version, join.Group, join.ProtocolType, join.InstanceID = 7, "billing", "consumer", new("till-1")
 	join.SessionTimeoutMillis, join.RebalanceTimeoutMillis = 1_800_000, 60_000
 	p := kmsg.NewJoinGroupRequestProtocol()
 	p.Name, p.Metadata = "range", []byte{0, 0, 0, 0, 0, 1, 0, 6, 'o', 'r', 'd', 'e', 'r', 's', 255, 255, 255, 255}
@@ -177,7 +177,7 @@ func commitFixture(t *testing.T, cl *kgo.Client, group string, offset int64) {
 	topic := kmsg.NewOffsetCommitRequestTopic()
 	topic.Topic = "orders"
 	p := kmsg.NewOffsetCommitRequestTopicPartition()
-	p.Partition, p.Offset, p.Metadata = 1, offset, kmsg.StringPtr("so far")
+	p.Partition, p.Offset, p.Metadata = 1, offset, new("so far")
 	topic.Partitions = append(topic.Partitions, p)
 	req.Topics = append(req.Topics, topic)
 	if err := kerr.ErrorForCode(ask(t, cl, req).(*kmsg.OffsetCommitResponse).Topics[0].Partitions[0].ErrorCode); err != nil {
@@ -289,7 +289,7 @@ func unpack(t *testing.T, name, dir string) {
 	}
 	for r := tar.NewReader(z); ; {
 		h, err := r.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return
 		}
 		if err != nil {

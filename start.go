@@ -2,11 +2,13 @@ package rota
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math"
 	"net"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -59,8 +61,8 @@ func Start(ctx context.Context, c Config) (_ *Broker, err error) {
 	var undo []func()
 	defer func() {
 		if err != nil {
-			for i := len(undo) - 1; i >= 0; i-- {
-				undo[i]()
+			for _, f := range slices.Backward(undo) {
+				f()
 			}
 		}
 	}()
@@ -79,12 +81,12 @@ func Start(ctx context.Context, c Config) (_ *Broker, err error) {
 	if err != nil {
 		return nil, err
 	}
-	undo = append(undo, func() { b.store.Close(context.WithoutCancel(ctx)) })
+	undo = append(undo, func() { _ = b.store.Close(context.WithoutCancel(ctx)) })
 	b.catalog, err = openCatalog(ctx, c, b.store)
 	if err != nil {
 		return nil, err
 	}
-	undo = append(undo, func() { b.catalog.Close() })
+	undo = append(undo, func() { _ = b.catalog.Close() })
 	b.clusterID = b.catalog.ClusterID()
 
 	b.broker = broker.New(broker.Config{Settings: settings, LogDir: logDir(c), Log: c.Log}, b.store, b.catalog, nil)
@@ -97,7 +99,7 @@ func Start(ctx context.Context, c Config) (_ *Broker, err error) {
 	if b.coord, err = startCoordinator(c, b, h); err != nil {
 		return nil, err
 	}
-	undo = append(undo, func() { b.coord.Close() })
+	undo = append(undo, func() { _ = b.coord.Close() })
 	b.broker.Coordinator = b.coord
 	b.broker.FinishDeletes()
 
@@ -111,8 +113,7 @@ func Start(ctx context.Context, c Config) (_ *Broker, err error) {
 
 // openStore opens the data folder, or one in memory.
 func openStore(ctx context.Context, c Config, s *broker.Settings, h *hooks.Hooks) (*storage.Store, error) {
-	var fs vfs.FS = vfs.OS()
-	dir := c.DataDir
+	fs, dir := vfs.OS(), c.DataDir
 	if dir == "" {
 		fs, dir = h.FS, "/data"
 		if fs == nil {
@@ -142,8 +143,7 @@ func openStore(ctx context.Context, c Config, s *broker.Settings, h *hooks.Hooks
 		CleanRate:         cleanRate(s),
 	})
 	if err != nil {
-		medium.Close()
-		return nil, fmt.Errorf("data folder %s: %w", dir, err)
+		return nil, errors.Join(fmt.Errorf("data folder %s: %w", dir, err), medium.Close())
 	}
 	return store, nil
 }

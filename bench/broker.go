@@ -34,8 +34,10 @@ func startBroker(o *options) (*running, error) {
 // startIn runs rota serve on a folder that may hold data.
 func startIn(o *options, dir string) (*running, error) {
 	ready := filepath.Join(dir, "ready")
-	args := []string{"serve", "--listen", "127.0.0.1:0", "--data-dir", filepath.Join(dir, "data"), "--ready-file", ready,
-		"--set", "group.initial.rebalance.delay.ms=0"}
+	args := []string{
+		"serve", "--listen", "127.0.0.1:0", "--data-dir", filepath.Join(dir, "data"), "--ready-file", ready,
+		"--set", "group.initial.rebalance.delay.ms=0",
+	}
 	for _, s := range o.set {
 		args = append(args, "--set", s)
 	}

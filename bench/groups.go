@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -172,7 +173,7 @@ func (m *member) live(ctx context.Context, interval time.Duration, stable func(g
 			return err
 		}
 		if err := m.sync(); err != nil {
-			if err == kerr.RebalanceInProgress {
+			if errors.Is(err, kerr.RebalanceInProgress) {
 				continue
 			}
 			return err

@@ -72,8 +72,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, stderr io.Writer
 	cmd.BindTo(ctx, (*context.Context)(nil))
 	if err := cmd.Run(&streams{in, out, stderr}); err != nil {
 		fmt.Fprintln(stderr, "rota:", err)
-		var h hint
-		if errors.As(err, &h) {
+		if h, ok := errors.AsType[hint](err); ok {
 			fmt.Fprintln(stderr, h.text)
 		}
 		return 1

@@ -68,10 +68,9 @@ func (c *serveCommand) Run(ctx context.Context, s *streams) error {
 	}
 	if c.ReadyFile != "" {
 		if err := writeReadyFile(c.ReadyFile, b.Addr()); err != nil {
-			b.Close()
-			return err
+			return errors.Join(err, b.Close())
 		}
-		defer os.Remove(c.ReadyFile)
+		defer func() { _ = os.Remove(c.ReadyFile) }()
 	}
 	select {
 	case sig := <-signals:
@@ -129,7 +128,7 @@ func writeReadyFile(name, addr string) error {
 		err = os.Rename(tmp.Name(), name)
 	}
 	if err != nil {
-		os.Remove(tmp.Name())
+		_ = os.Remove(tmp.Name())
 		return fmt.Errorf("write ready file: %w", err)
 	}
 	return nil

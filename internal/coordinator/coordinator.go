@@ -176,11 +176,9 @@ func (c *Coordinator) loadAll(ctx context.Context) {
 // background runs f on a goroutine that Close waits for. It is called by
 // Start, by what it has started, and by runners that have not shut.
 func (c *Coordinator) background(f func(context.Context)) {
-	c.work.Add(1)
-	go func() {
-		defer c.work.Done()
+	c.work.Go(func() {
 		f(c.ctx)
-	}()
+	})
 }
 
 // loadedOne counts the first load of a shard.

@@ -185,19 +185,3 @@ func (l *fakeLog) inFlight() int {
 	defer l.mu.Unlock()
 	return len(l.flying)
 }
-
-// records lists the records of the log as "key=value" in hex-free form: only
-// their number per batch matters to the tests.
-func (l *fakeLog) recordCounts() []int32 {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	var counts []int32
-	for _, b := range l.batches {
-		h, err := record.ParseHeader(b)
-		if err != nil {
-			panic(err)
-		}
-		counts = append(counts, h.Count)
-	}
-	return counts
-}

@@ -10,7 +10,7 @@ import (
 	"rota/internal/storage"
 )
 
-// ErrNotServing: the shard does not serve: its load has failed, it is led
+// ErrNotServing says that the shard does not serve: its load has failed, it is led
 // elsewhere, or the coordinator stops.
 var ErrNotServing = errors.New("shard is not served here")
 

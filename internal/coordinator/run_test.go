@@ -139,8 +139,10 @@ func (r *rig) form(id string, session time.Duration) (member string, generation 
 	r.t.Helper()
 	member = r.ask(id, join("", session)).(group.Joined).MemberID
 	joined := r.ask(id, join(member, session)).(group.Joined)
-	synced := r.ask(id, group.Sync{Version: 4, MemberID: member, Generation: joined.Generation,
-		Assignments: []group.Assignment{{MemberID: member, Data: []byte("plan")}}}).(group.Synced)
+	synced := r.ask(id, group.Sync{
+		Version: 4, MemberID: member, Generation: joined.Generation,
+		Assignments: []group.Assignment{{MemberID: member, Data: []byte("plan")}},
+	}).(group.Synced)
 	if joined.Code != 0 || synced.Code != 0 {
 		r.t.Fatalf("join %d, sync %d", joined.Code, synced.Code)
 	}

@@ -53,13 +53,14 @@ func (s *story) brokerSays(line map[string]any) {
 		}
 		return
 	}
-	text := fmt.Sprint(line["msg"])
+	var text strings.Builder
+	fmt.Fprint(&text, line["msg"])
 	for _, key := range []string{"cause", "client_id", "reason", "generation", "members", "took", "waited_for"} {
 		if v, ok := line[key]; ok && v != "" {
-			text += fmt.Sprintf(", %s %v", strings.ReplaceAll(key, "_", " "), v)
+			fmt.Fprintf(&text, ", %s %v", strings.ReplaceAll(key, "_", " "), v)
 		}
 	}
-	s.say("broker: %s", text)
+	s.say("broker: %s", text.String())
 }
 
 // hears takes one consumer's report.

@@ -35,7 +35,7 @@ func client(t *testing.T, addr string, opts ...kgo.Opt) *kgo.Client {
 	return cl
 }
 
-func createTopic(t *testing.T, ctx context.Context, addr, topic string, partitions int32) {
+func createTopic(ctx context.Context, t *testing.T, addr, topic string, partitions int32) {
 	t.Helper()
 	r, err := kadm.NewClient(client(t, addr)).CreateTopic(ctx, partitions, 1, nil, topic)
 	if err := errors.Join(err, r.Err); err != nil {
@@ -53,7 +53,7 @@ func TestFranzEveryCodecRoundTrips(t *testing.T) {
 	for name, codec := range codecs {
 		t.Run(name, func(t *testing.T) {
 			topic := "codec-" + name
-			createTopic(t, ctx, b.Addr, topic, 1)
+			createTopic(ctx, t, b.Addr, topic, 1)
 			var want []*kgo.Record
 			for i := range 500 {
 				r := &kgo.Record{
@@ -171,7 +171,7 @@ func (m *groupMember) owned() []int32 {
 }
 
 // eventually polls: clients act on timers of their own.
-func eventually(t *testing.T, ctx context.Context, what string, ok func() bool) {
+func eventually(ctx context.Context, t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
@@ -206,17 +206,17 @@ func TestFranzGroupRebalances(t *testing.T) {
 			t.Parallel()
 			b := rig.Start(t)
 			ctx := withTimeout(t, time.Minute)
-			createTopic(t, ctx, b.Addr, "t", 6)
+			createTopic(ctx, t, b.Addr, "t", 6)
 			opt := kgo.Balancers(balancer)
 			m1 := startMember(t, b.Addr, "t", "g", nil, opt)
 			m2 := startMember(t, b.Addr, "t", "g", nil, opt)
-			eventually(t, ctx, "two members share", share(6, m1, m2))
+			eventually(ctx, t, "two members share", share(6, m1, m2))
 			m3 := startMember(t, b.Addr, "t", "g", nil, opt)
-			eventually(t, ctx, "three members share after a join", share(6, m1, m2, m3))
+			eventually(ctx, t, "three members share after a join", share(6, m1, m2, m3))
 
 			m3.kill()
 			m3.cl.LeaveGroup()
-			eventually(t, ctx, "two members share after a leave", share(6, m1, m2))
+			eventually(ctx, t, "two members share after a leave", share(6, m1, m2))
 
 			described, err := kadm.NewClient(client(t, b.Addr)).DescribeGroups(ctx, "g")
 			if err != nil {
@@ -232,31 +232,31 @@ func TestFranzGroupRebalances(t *testing.T) {
 func TestFranzKilledMemberIsReplaced(t *testing.T) {
 	b := rig.Start(t, "group.min.session.timeout.ms=1000")
 	ctx := withTimeout(t, time.Minute)
-	createTopic(t, ctx, b.Addr, "t", 4)
+	createTopic(ctx, t, b.Addr, "t", 4)
 	m1 := startMember(t, b.Addr, "t", "g", nil)
 	// A member that only joins and then says nothing: its client is never
 	// polled, its heartbeats end with its process. An instance id keeps the
 	// client from leaving when it is closed.
 	m2 := startMember(t, b.Addr, "t", "g", nil, kgo.SessionTimeout(1500*time.Millisecond), kgo.InstanceID("silent"))
-	eventually(t, ctx, "two members share", share(4, m1, m2))
+	eventually(ctx, t, "two members share", share(4, m1, m2))
 	m2.kill()
 	m2.cl.Close()
-	eventually(t, ctx, "the survivor owns everything", share(4, m1))
+	eventually(ctx, t, "the survivor owns everything", share(4, m1))
 }
 
 func TestFranzStaticMemberComesBackWithoutRebalance(t *testing.T) {
 	b := rig.Start(t)
 	ctx := withTimeout(t, time.Minute)
-	createTopic(t, ctx, b.Addr, "t", 4)
+	createTopic(ctx, t, b.Addr, "t", 4)
 	m1 := startMember(t, b.Addr, "t", "g", nil, kgo.InstanceID("i1"))
 	m2 := startMember(t, b.Addr, "t", "g", nil, kgo.InstanceID("i2"))
-	eventually(t, ctx, "two members share", share(4, m1, m2))
+	eventually(ctx, t, "two members share", share(4, m1, m2))
 	_, before := m1.cl.GroupMetadata()
 	owned := m2.owned()
 	m2.kill()
 	m2.cl.Close()
 	m3 := startMember(t, b.Addr, "t", "g", nil, kgo.InstanceID("i2"))
-	eventually(t, ctx, "the instance is back", func() bool { return len(m3.owned()) > 0 })
+	eventually(ctx, t, "the instance is back", func() bool { return len(m3.owned()) > 0 })
 	if diff := cmp.Diff(owned, m3.owned()); diff != "" {
 		t.Errorf("assignment before and after the restart (-before +after):\n%s", diff)
 	}
@@ -269,7 +269,7 @@ func TestFranzStaticMemberComesBackWithoutRebalance(t *testing.T) {
 func TestFranzResumesFromCommit(t *testing.T) {
 	b := rig.Start(t)
 	ctx := withTimeout(t, time.Minute)
-	createTopic(t, ctx, b.Addr, "t", 1)
+	createTopic(ctx, t, b.Addr, "t", 1)
 	p := client(t, b.Addr)
 	produce := func(from, n int) {
 		t.Helper()
@@ -311,12 +311,12 @@ func TestFranzResumesFromCommit(t *testing.T) {
 func TestFranzMembersSurviveRestart(t *testing.T) {
 	b := rig.Start(t)
 	ctx := withTimeout(t, time.Minute)
-	createTopic(t, ctx, b.Addr, "t", 4)
+	createTopic(ctx, t, b.Addr, "t", 4)
 	var seen atomic.Int64
 	count := func(*kgo.Record) { seen.Add(1) }
 	m1 := startMember(t, b.Addr, "t", "g", count)
 	m2 := startMember(t, b.Addr, "t", "g", count)
-	eventually(t, ctx, "two members share", share(4, m1, m2))
+	eventually(ctx, t, "two members share", share(4, m1, m2))
 	id1, before := m1.cl.GroupMetadata()
 	b.Restart()
 	p := client(t, b.Addr)
@@ -325,8 +325,8 @@ func TestFranzMembersSurviveRestart(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	eventually(t, ctx, "all records are seen", func() bool { return seen.Load() >= 100 })
-	eventually(t, ctx, "the group is stable", func() bool {
+	eventually(ctx, t, "all records are seen", func() bool { return seen.Load() >= 100 })
+	eventually(ctx, t, "the group is stable", func() bool {
 		d, err := kadm.NewClient(p).DescribeGroups(ctx, "g")
 		return err == nil && d["g"].State == "Stable" && len(d["g"].Members) == 2
 	})

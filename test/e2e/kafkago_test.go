@@ -244,18 +244,18 @@ func TestKafkaGoGroup(t *testing.T) {
 	}
 	m1 := startKafkaGo(t, b.Addr, see)
 	m2 := startKafkaGo(t, b.Addr, see)
-	eventually(t, ctx, "two members share", kafkaGoShare(m1, m2))
+	eventually(ctx, t, "two members share", kafkaGoShare(m1, m2))
 	m3 := startKafkaGo(t, b.Addr, see)
-	eventually(t, ctx, "three members share after a join", kafkaGoShare(m1, m2, m3))
+	eventually(ctx, t, "three members share after a join", kafkaGoShare(m1, m2, m3))
 	send(0, 60)
-	eventually(t, ctx, "60 records are seen", all(60))
+	eventually(ctx, t, "60 records are seen", all(60))
 	m3.stop()
-	eventually(t, ctx, "two members share after a leave", kafkaGoShare(m1, m2))
+	eventually(ctx, t, "two members share after a leave", kafkaGoShare(m1, m2))
 	m2.kill()
-	eventually(t, ctx, "the survivor owns everything", kafkaGoShare(m1))
+	eventually(ctx, t, "the survivor owns everything", kafkaGoShare(m1))
 	b.Restart()
 	send(60, 60)
-	eventually(t, ctx, "120 records are seen", all(120))
+	eventually(ctx, t, "120 records are seen", all(120))
 }
 
 // The group reader of kafka-go goes on where another one committed before the

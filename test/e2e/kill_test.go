@@ -19,7 +19,7 @@ func TestKillLoop(t *testing.T) {
 	const kills, partitions = 20, 3
 	b := rig.Start(t)
 	ctx := withTimeout(t, 4*time.Minute)
-	createTopic(t, ctx, b.Addr, "t", partitions)
+	createTopic(ctx, t, b.Addr, "t", partitions)
 
 	load, stop := context.WithCancel(ctx)
 	defer stop()

@@ -188,7 +188,7 @@ func mixedGroups(t *testing.T, addr string) {
 	} {
 		name := assignor.ours.Name()
 		topic := "shared-" + name
-		createTopic(t, ctx, addr, topic, partitions)
+		createTopic(ctx, t, addr, topic, partitions)
 		start := []func(group string) *party{
 			func(g string) *party { return partyRota(t, addr, topic, g, assignor.ours) },
 			func(g string) *party { return partyFranz(t, addr, topic, g, assignor.franz) },

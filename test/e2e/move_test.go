@@ -21,7 +21,7 @@ func TestFranzGroupOutlivesCoordinatorMoves(t *testing.T) {
 	const partitions, moves, perMove = 6, 10, 60
 	b := rig.Start(t)
 	ctx := withTimeout(t, 2*time.Minute)
-	createTopic(t, ctx, b.Addr, "t", partitions)
+	createTopic(ctx, t, b.Addr, "t", partitions)
 	var mu sync.Mutex
 	times := map[string]int{}
 	see := func(r *kgo.Record) {
@@ -38,7 +38,7 @@ func TestFranzGroupOutlivesCoordinatorMoves(t *testing.T) {
 	for i := range members {
 		members[i] = startMember(t, b.Addr, "t", "g", see)
 	}
-	eventually(t, ctx, "three members share", share(partitions, members...))
+	eventually(ctx, t, "three members share", share(partitions, members...))
 	before := places(members)
 
 	p := client(t, b.Addr, kgo.RecordPartitioner(kgo.RoundRobinPartitioner()))
@@ -81,8 +81,8 @@ func TestFranzGroupOutlivesCoordinatorMoves(t *testing.T) {
 			}
 		}
 		produced := (move + 1) * perMove
-		eventually(t, ctx, "all records are seen", func() bool { return seen() == produced })
-		eventually(t, ctx, "all records are committed", settled(produced))
+		eventually(ctx, t, "all records are seen", func() bool { return seen() == produced })
+		eventually(ctx, t, "all records are committed", settled(produced))
 	}
 	if diff := cmp.Diff(before, places(members)); diff != "" {
 		t.Errorf("members, generations and assignments (-before +after the moves):\n%s", diff)

@@ -75,11 +75,11 @@ func TestFolderHasOneBroker(t *testing.T) {
 func TestStopAnswersParkedRequests(t *testing.T) {
 	b := rig.Start(t, "group.initial.rebalance.delay.ms=60000")
 	ctx := withTimeout(t, time.Minute)
-	createTopic(t, ctx, b.Addr, "t", 1)
+	createTopic(ctx, t, b.Addr, "t", 1)
 	cl := client(t, b.Addr, kgo.ConsumeTopics("t"), kgo.ConsumerGroup("g"), kgo.FetchMaxWait(30*time.Second))
 	polled := make(chan struct{})
 	go func() { cl.PollFetches(ctx); close(polled) }()
-	eventually(t, ctx, "the join is parked", func() bool { return strings.Contains(describeState(ctx, b.Addr), "PreparingRebalance") })
+	eventually(ctx, t, "the join is parked", func() bool { return strings.Contains(describeState(ctx, b.Addr), "PreparingRebalance") })
 	began := time.Now()
 	b.Stop()
 	if took := time.Since(began); took > 10*time.Second {

@@ -147,7 +147,7 @@ func TestSaramaGroup(t *testing.T) {
 			t.Parallel()
 			b := rig.Start(t)
 			ctx := withTimeout(t, time.Minute)
-			createTopic(t, ctx, b.Addr, "t", 6)
+			createTopic(ctx, t, b.Addr, "t", 6)
 			var mu sync.Mutex
 			seen := map[string]int{}
 			see := func(m *sarama.ConsumerMessage) { mu.Lock(); seen[string(m.Value)]++; mu.Unlock() }
@@ -155,7 +155,7 @@ func TestSaramaGroup(t *testing.T) {
 			m1 := startSarama(t, b.Addr, config, see)
 			m2 := startSarama(t, b.Addr, config, see)
 			m3 := startSarama(t, b.Addr, config, see)
-			eventually(t, ctx, "three members share", saramaShare(m1, m2, m3))
+			eventually(ctx, t, "three members share", saramaShare(m1, m2, m3))
 			p, err := sarama.NewSyncProducer([]string{b.Addr}, config)
 			if err != nil {
 				t.Fatal(err)
@@ -173,12 +173,12 @@ func TestSaramaGroup(t *testing.T) {
 				return func() bool { mu.Lock(); defer mu.Unlock(); return len(seen) == n }
 			}
 			send(0, 60)
-			eventually(t, ctx, "60 records are seen", all(60))
+			eventually(ctx, t, "60 records are seen", all(60))
 			m3.stop()
-			eventually(t, ctx, "two members share after a leave", saramaShare(m1, m2))
+			eventually(ctx, t, "two members share after a leave", saramaShare(m1, m2))
 			b.Restart()
 			send(60, 60)
-			eventually(t, ctx, "120 records are seen", all(120))
+			eventually(ctx, t, "120 records are seen", all(120))
 		})
 	}
 }

@@ -37,7 +37,8 @@ func Binary(t testing.TB) string {
 		return bin
 	}
 	build.Do(func() {
-		dir, err := os.MkdirTemp("", "rota-bin-*")
+		// It serves all tests of the process, so it is no test's own folder.
+		dir, err := os.MkdirTemp("", "rota-bin-*") //nolint:usetesting // see above
 		if err != nil {
 			build.err = err
 			return

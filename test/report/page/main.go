@@ -12,6 +12,6 @@ import (
 func main() {
 	if err := report.Write(); err != nil {
 		fmt.Fprintln(os.Stderr, "interop:", err)
-		os.Exit(1) //nolint:forbidigo // this is main
+		os.Exit(1)
 	}
 }
