@@ -31,6 +31,7 @@ type options struct {
 	json    bool
 	dir     string
 	members int
+	groups  int
 }
 
 // target is the broker under load.
@@ -67,6 +68,8 @@ var workloads = []workload{
 	{"commit-clean", "the same before and while the broker compacts 500 MB", runCommitClean},
 	{"heartbeat", "heartbeats on 64 connections", runHeartbeat},
 	{"load", "restart with 1,000,000 committed offsets in 50,000 groups", runLoad},
+	{"echo", "heartbeats beside a bare TCP server with the same frames and driver", runEcho},
+	{"idle-groups", "memory of many idle groups with a member and ten offsets each", runIdleGroups},
 	{"group", "formation of a group and one more member, no initial delay", runGroup},
 }
 
@@ -82,7 +85,13 @@ func main() {
 	flag.BoolVar(&o.json, "json", false, "one JSON object a line")
 	flag.StringVar(&o.dir, "dir", "", "folder for data (default: the system's temporary folder)")
 	flag.IntVar(&o.members, "members", 1000, "members of the group workload")
+	flag.IntVar(&o.groups, "groups", 100_000, "groups of the idle-groups workload")
+	bare := flag.Bool("echo", false, "be the bare server of the echo workload")
 	flag.Parse()
+	if *bare {
+		fmt.Fprintln(os.Stderr, "bench:", serveEcho())
+		os.Exit(1)
+	}
 	if err := run(context.Background(), &o); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
