@@ -30,7 +30,7 @@ func runIdleGroups(_ context.Context, o *options, t target) ([]result, error) {
 		}
 	}
 	took := time.Since(began)
-	time.Sleep(3 * time.Second) // idle
+	time.Sleep(15 * time.Second) // idle: the tail has gone to segments, and memory back to the system
 	anonymous, resident := memory(t.pid)
 	return []result{{
 		Name: fmt.Sprintf("%d idle groups, %d offsets each", o.groups, offsets),

@@ -66,6 +66,7 @@ func (c *serveCommand) Run(ctx context.Context, s *streams) error {
 		}
 		b = r.broker
 	}
+	go giveBackMemory(starting)
 	if c.ReadyFile != "" {
 		if err := writeReadyFile(c.ReadyFile, b.Addr()); err != nil {
 			return errors.Join(err, b.Close())

@@ -16,7 +16,7 @@ type logged struct {
 	// the present one.
 	epoch int32
 
-	committed map[TopicPartition]offset
+	committed offsetTable
 	// open are the offsets of transactions that have not ended, by producer.
 	open map[int64]map[TopicPartition]offset
 	// unstable counts the open transactions that hold an offset of a partition.
@@ -98,12 +98,7 @@ func (l *logged) applyGroup(e *Entry) error {
 func (l *logged) putGroup(v *schema.GroupValue, epoch int32) { l.group, l.epoch = v, epoch }
 
 // putOffset stores a committed offset.
-func (l *logged) putOffset(tp TopicPartition, o offset) {
-	if l.committed == nil {
-		l.committed = make(map[TopicPartition]offset)
-	}
-	l.committed[tp] = o
-}
+func (l *logged) putOffset(tp TopicPartition, o offset) { l.committed.put(tp, o) }
 
 // putPending stores an offset of an open transaction.
 func (l *logged) putPending(producer int64, tp TopicPartition, o offset) {
@@ -125,7 +120,7 @@ func (l *logged) putPending(producer int64, tp TopicPartition, o offset) {
 // removeOffset takes away the committed offset of a partition and those of
 // open transactions.
 func (l *logged) removeOffset(tp TopicPartition) {
-	delete(l.committed, tp)
+	l.committed.remove(tp)
 	if l.unstable[tp] == 0 {
 		return
 	}
@@ -145,7 +140,7 @@ func (l *logged) endTransaction(producer int64, commit bool) {
 		if l.unstable[tp]--; l.unstable[tp] == 0 {
 			delete(l.unstable, tp)
 		}
-		if old, ok := l.committed[tp]; commit && (!ok || o.at > old.at) {
+		if old, ok := l.committed.get(tp); commit && (!ok || o.at > old.at) {
 			l.putOffset(tp, o)
 		}
 	}
@@ -154,12 +149,12 @@ func (l *logged) endTransaction(producer int64, commit bool) {
 
 // holdsOffset reports whether the partition has an offset, committed or open.
 func (l *logged) holdsOffset(tp TopicPartition) bool {
-	_, ok := l.committed[tp]
+	_, ok := l.committed.get(tp)
 	return ok || l.unstable[tp] > 0
 }
 
 // holdsOffsets reports whether any partition has.
-func (l *logged) holdsOffsets() bool { return len(l.committed) > 0 || len(l.open) > 0 }
+func (l *logged) holdsOffsets() bool { return l.committed.len() > 0 || len(l.open) > 0 }
 
 // holdsAny reports whether there is anything to remember.
 func (l *logged) holdsAny() bool { return l.group != nil || l.holdsOffsets() }
@@ -167,7 +162,7 @@ func (l *logged) holdsAny() bool { return l.group != nil || l.holdsOffsets() }
 // copyTo writes a copy that shares nothing that either of them changes.
 func (l *logged) copyTo(c *logged) {
 	*c = *l
-	c.committed, c.unstable = maps.Clone(l.committed), maps.Clone(l.unstable)
+	c.committed, c.unstable = l.committed.clone(), maps.Clone(l.unstable)
 	c.open = maps.Clone(l.open)
 	for producer, offsets := range l.open {
 		c.open[producer] = maps.Clone(offsets)

@@ -102,8 +102,8 @@ func (g *Group) checkMembers() error {
 			supports[name]++
 		}
 	}
-	for name, n := range g.supports {
-		errs = append(errs, must(supports[name] == n, "%d members support %q, not %d", supports[name], name, n))
+	for _, s := range g.supports {
+		errs = append(errs, must(supports[s.name] == s.members, "%d members support %q, not %d", supports[s.name], s.name, s.members))
 	}
 	return errors.Join(append(errs,
 		must(len(g.members) == len(g.order), "%d members by id, %d in order", len(g.members), len(g.order)),
@@ -127,8 +127,8 @@ func (g *Group) checkLeases() error {
 		)
 	}
 	unreleased := map[*member]int{}
-	for _, m := range g.unreleased {
-		unreleased[m]++
+	for _, a := range g.unreleased {
+		unreleased[a.member]++
 	}
 	for m, n := range unreleased {
 		errs = append(errs, must(m.unreleased == n, "member %q has %d unreleased answers, not %d", m.id, n, m.unreleased))

@@ -1,6 +1,9 @@
 package group
 
-import "maps"
+import (
+	"maps"
+	"slices"
+)
 
 // Clone returns a copy that shares nothing with the group that either of them
 // changes: what is done to one is not seen in the other. A search over all
@@ -40,11 +43,11 @@ func (g *Group) Clone() *Group {
 			c.leases[i] = &copies[l.member].lease
 		}
 	}
-	c.unreleased = make(map[Ticket]*member, len(g.unreleased))
-	for t, m := range g.unreleased {
-		c.unreleased[t] = copyOf(copies, m)
+	c.unreleased = slices.Clone(g.unreleased)
+	for i := range c.unreleased {
+		c.unreleased[i].member = copyOf(copies, c.unreleased[i].member)
 	}
-	c.supports, c.subscribed = maps.Clone(g.supports), maps.Clone(g.subscribed)
+	c.supports, c.subscribed = slices.Clone(g.supports), maps.Clone(g.subscribed)
 	return c
 }
 

@@ -60,11 +60,10 @@ func (g *Group) expireLease(l *lease) {
 // Released says that the reply with this ticket has been released by the
 // shell: the session of the member it went to starts in full.
 func (g *Group) Released(now Now, t Ticket) {
-	m := g.unreleased[t]
+	m := g.unreleased.take(t)
 	if m == nil {
 		return
 	}
-	delete(g.unreleased, t)
 	m.unreleased--
 	g.now = now
 	g.extend(m)

@@ -51,13 +51,8 @@ func (g *Group) AppendDigest(b []byte, f *Frame) []byte {
 		}
 	}
 	b = append(b, 0xff)
-	tickets := make([]Ticket, 0, len(g.unreleased))
-	for t := range g.unreleased {
-		tickets = append(tickets, t)
-	}
-	slices.Sort(tickets)
-	for _, t := range tickets {
-		b = append(b, f.Ticket(t), name(f, g.unreleased[t]), truth(g.unreleased[t].gone))
+	for _, a := range g.unreleased {
+		b = append(b, f.Ticket(a.ticket), name(f, a.member), truth(a.member.gone))
 	}
 	b = append(b, truth(g.subscribed != nil), byte(len(g.subscribed)))
 	return g.AppendLogDigest(b, f)
@@ -82,10 +77,11 @@ func (g *Group) AppendLogDigest(b []byte, f *Frame) []byte {
 			b = text(text(b, string(m.Subscription)), string(m.Assignment))
 		}
 	}
-	b = append(b, byte(len(g.log.committed)), byte(len(g.log.open)))
-	for _, tp := range sortedPartitions(g.log.committed) {
+	b = append(b, byte(g.log.committed.len()), byte(len(g.log.open)))
+	for _, tp := range g.log.committed.partitions() {
+		o, _ := g.log.committed.get(tp)
 		b = relative(text(b, tp.Topic), int64(tp.Partition), 0)
-		b = relative(b, g.log.committed[tp].Offset, f.Committed)
+		b = relative(b, o.Offset, f.Committed)
 	}
 	return b
 }

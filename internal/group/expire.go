@@ -10,8 +10,8 @@ func (g *Group) expire() {
 	}
 	var gone []TopicPartition
 	if keeps, may := g.retention(); may {
-		for _, tp := range sortedPartitions(g.log.committed) {
-			if o := g.log.committed[tp]; g.log.unstable[tp] == 0 && !keeps(tp) && g.expired(&o) {
+		for _, tp := range g.log.committed.partitions() {
+			if o, _ := g.log.committed.get(tp); g.log.unstable[tp] == 0 && !keeps(tp) && g.expired(&o) {
 				gone = append(gone, tp)
 			}
 		}

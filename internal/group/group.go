@@ -24,12 +24,11 @@ type Group struct {
 	protocolName string
 	leader       *member
 
-	members map[string]*member
-	statics map[string]*member // by instance id
-	order   []*member          // in the order in which they joined
-	pending map[string]*pendingJoin
-	// supports counts the members that list a protocol.
-	supports map[string]int
+	members  map[string]*member
+	statics  map[string]*member // by instance id
+	order    []*member          // in the order in which they joined
+	pending  map[string]*pendingJoin
+	supports supports
 	// subscribed are the topics that the generation's members subscribe to;
 	// nil while that is not known.
 	subscribed topicSet
@@ -39,7 +38,7 @@ type Group struct {
 
 	leases leases
 	// unreleased are the answers that start a session once they are released.
-	unreleased map[Ticket]*member
+	unreleased unreleased
 	seq        uint64
 
 	// What the present call was given and is about to return.

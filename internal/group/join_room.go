@@ -58,7 +58,7 @@ func (g *Group) offersUsable(r *Join) bool {
 		return false
 	}
 	for i := range r.Protocols {
-		if g.supports[r.Protocols[i].Name] == len(g.members) {
+		if g.supports.of(r.Protocols[i].Name) == len(g.members) {
 			return true
 		}
 	}
@@ -72,7 +72,7 @@ func (g *Group) vote() string {
 	votes := make(map[string]int)
 	for _, m := range g.order {
 		for i := range m.protocols {
-			if name := m.protocols[i].Name; g.supports[name] == all {
+			if name := m.protocols[i].Name; g.supports.of(name) == all {
 				votes[name]++
 				break
 			}
@@ -98,6 +98,9 @@ func (g *Group) create() {
 func (g *Group) dropPending(p *pendingJoin) {
 	g.leases.drop(&p.lease)
 	delete(g.pending, p.ref.ID)
+	if len(g.pending) == 0 {
+		g.pending = nil // most groups never need it again
+	}
 }
 
 // pendingInOrder lists the ids that were handed out, the oldest first.

@@ -148,13 +148,8 @@ func (g *Group) place(m *member) (int, bool) {
 // count adds n to the count of members for each protocol of m, once for a name
 // that m lists twice.
 func (g *Group) count(m *member, n int) {
-	if g.supports == nil {
-		g.supports = make(map[string]int)
-	}
 	for name := range distinctNames(m.protocols) {
-		if g.supports[name] += n; g.supports[name] == 0 {
-			delete(g.supports, name)
-		}
+		g.supports.add(name, n)
 	}
 }
 
@@ -219,10 +214,7 @@ func (g *Group) extend(m *member) {
 // reply is released. Until then the session does not run.
 func (g *Group) answerMember(m *member, t Ticket, after Dependency, body Response) {
 	m.unreleased++
-	if g.unreleased == nil {
-		g.unreleased = make(map[Ticket]*member)
-	}
-	g.unreleased[t] = m
+	g.unreleased.put(t, m)
 	g.extend(m)
 	g.out.Replies = append(g.replies(), Reply{Ticket: t, After: after, Body: body, Session: true})
 }

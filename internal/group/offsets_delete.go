@@ -62,7 +62,7 @@ func (g *Group) forgetTopic(t Ticket, r *ForgetTopic) {
 // was stored for a topic with another id.
 func (g *Group) holdsOtherID(tp TopicPartition, id [16]byte) bool {
 	other := func(o offset, ok bool) bool { return ok && o.TopicID != [16]byte{} && o.TopicID != id }
-	if o, ok := g.log.committed[tp]; other(o, ok) {
+	if o, ok := g.log.committed.get(tp); other(o, ok) {
 		return true
 	}
 	if g.log.unstable[tp] == 0 {
@@ -79,7 +79,7 @@ func (g *Group) holdsOtherID(tp TopicPartition, id [16]byte) bool {
 // allPartitions lists the partitions that have an offset, committed or open,
 // by topic and partition.
 func (g *Group) allPartitions() []TopicPartition {
-	list := append(sortedPartitions(g.log.committed), sortedPartitions(g.log.unstable)...)
+	list := append(g.log.committed.partitions(), sortedPartitions(g.log.unstable)...)
 	slices.SortFunc(list, comparePartitions)
 	return slices.Compact(list)
 }

@@ -10,7 +10,7 @@ import (
 func (g *Group) fetchOffsets(t Ticket, r *FetchOffsets) {
 	asked := r.Partitions
 	if r.All {
-		asked = sortedPartitions(g.log.committed)
+		asked = g.log.committed.partitions()
 	}
 	answer := FetchedOffsets{Offsets: make([]FetchedOffset, len(asked))}
 	for i, tp := range asked {
@@ -25,7 +25,7 @@ func (g *Group) fetchOffset(tp TopicPartition, requireStable bool) FetchedOffset
 		none.Code = codeUnstableOffsetCommit
 		return none
 	}
-	o, ok := g.log.committed[tp]
+	o, ok := g.log.committed.get(tp)
 	if !ok {
 		return none
 	}

@@ -73,7 +73,7 @@ func TestWhoSubscribesToWhat(t *testing.T) {
 	}
 	d.now.Wall += (8 * 24 * time.Hour).Milliseconds()
 	d.step(Expire{})
-	if n := len(d.g.log.committed); n != 3 {
+	if n := d.g.log.committed.len(); n != 3 {
 		t.Errorf("%d offsets are left while the topics are not known", n)
 	}
 	d.ask(Leave{Version: 3, Members: []LeavingMember{{MemberID: a}, {MemberID: b}}})

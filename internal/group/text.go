@@ -40,9 +40,10 @@ func (l *logged) write(b *bytes.Buffer) {
 				fromMillis(m.RebalanceTimeout), fromMillis(m.SessionTimeout), m.Subscription, m.Assignment)
 		}
 	}
-	for _, tp := range sortedPartitions(l.committed) {
+	for _, tp := range l.committed.partitions() {
 		b.WriteString("committed ")
-		writeOffset(b, tp, l.committed[tp])
+		o, _ := l.committed.get(tp)
+		writeOffset(b, tp, o)
 	}
 	producers := make([]int64, 0, len(l.open))
 	for p := range l.open {
@@ -128,13 +129,8 @@ func (g *Group) writeOpen(b *bytes.Buffer) {
 		}
 		fmt.Fprintf(b, "parked %s ticket=%d member=%q\n", kind, p.ticket, p.member.id)
 	}
-	tickets := make([]Ticket, 0, len(g.unreleased))
-	for t := range g.unreleased {
-		tickets = append(tickets, t)
-	}
-	slices.Sort(tickets)
-	for _, t := range tickets {
-		fmt.Fprintf(b, "unreleased ticket=%d member=%q\n", t, g.unreleased[t].id)
+	for _, a := range g.unreleased {
+		fmt.Fprintf(b, "unreleased ticket=%d member=%q\n", a.ticket, a.member.id)
 	}
 }
 
