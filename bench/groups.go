@@ -76,8 +76,9 @@ func runCommitBusy(ctx context.Context, o *options, t target) ([]result, error) 
 func runHeartbeat(_ context.Context, o *options, t target) ([]result, error) {
 	const n = 64
 	members := make([]*member, n)
+	round := time.Now().UnixNano() // members of an earlier round are still in its groups
 	for i := range members {
-		m, err := newMember(t.addr, fmt.Sprintf("beat-%d", i))
+		m, err := newMember(t.addr, fmt.Sprintf("beat-%d-%d", round, i))
 		if err != nil {
 			return nil, err
 		}
