@@ -77,7 +77,7 @@ func (d *driver) settle(fx Effects) {
 		}
 		for _, r := range b.Records {
 			d.log = append(d.log, Entry{
-				Offset: Offset(len(d.log)), LeaderEpoch: d.epoch, ProducerID: b.ProducerID, ProducerEpoch: b.ProducerEpoch,
+				Offset: Offset(len(d.log)), LeaderEpoch: r.Epoch(d.epoch), ProducerID: b.ProducerID, ProducerEpoch: b.ProducerEpoch,
 				Key: bytes.Clone(r.Key), Value: bytes.Clone(r.Value),
 			})
 		}

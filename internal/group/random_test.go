@@ -37,8 +37,10 @@ type chaos struct {
 	chooser
 	ids       []string // that were ever handed out, newest last
 	instances []string
-	// sets are the members that leaders were told, by generation.
+	// sets are the members that leaders were told, by generation; told the same
+	// for each leader, which outlasts the group.
 	sets map[int32]string
+	told map[string]string
 	seen int      // events that were looked at
 	said []Ticket // in the order in which they were answered
 }
@@ -49,6 +51,7 @@ func newChaos(tb testing.TB, c chooser) *chaos {
 		chooser:   c,
 		instances: []string{"i1", "i2", "i3"},
 		sets:      map[int32]string{},
+		told:      map[string]string{},
 	}
 	if x.choose(2) == 0 {
 		x.cfg.InitialDelay = 0
@@ -86,6 +89,11 @@ func (x *chaos) move() {
 		switch x.choose(4) {
 		case 0:
 			x.reload()
+			if !x.g.Exists() {
+				// Nothing of it was in the log: the next group of that name counts
+				// from the beginning, and knows none of the members of this one.
+				clear(x.sets)
+			}
 		case 1:
 			x.moveTo(x.now.Mono + 4*time.Second)
 			x.g.Forgive(x.now, 4*time.Second)
@@ -127,6 +135,11 @@ func (x *chaos) observe() {
 			x.tb.Fatalf("generation %d is told for %s and for %s", j.Generation, old, set.String())
 		}
 		x.sets[j.Generation] = set.String()
+		told := fmt.Sprint(j.MemberID, " ", j.Generation)
+		if old, ok := x.told[told]; ok && old != set.String() {
+			x.tb.Fatalf("%s is told generation %d for %s and for %s", j.MemberID, j.Generation, old, set.String())
+		}
+		x.told[told] = set.String()
 	}
 	x.replied = x.replied[:0]
 }
