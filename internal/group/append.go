@@ -17,8 +17,8 @@ const (
 const chunkBytes = 1 << 20
 
 // appendBatch hands out records that have been folded in at g.at.
-func (g *Group) appendBatch(records []Record) {
-	g.out.Batches = append(g.out.Batches, Batch{Records: records, ProducerID: -1, ProducerEpoch: -1})
+func (g *Group) appendBatch(records []Record, of producer) {
+	g.out.Batches = append(g.out.Batches, Batch{Records: records, ProducerID: of.id, ProducerEpoch: of.epoch})
 }
 
 // fits reports whether a batch of so many records and bytes may be appended.
@@ -46,7 +46,7 @@ func (g *Group) appendGroup(v schema.GroupValue) bool {
 		epoch = g.log.epoch
 		record.Since = &epoch
 	}
-	g.appendBatch([]Record{record})
+	g.appendBatch([]Record{record}, noProducer)
 	g.log.putGroup(&v, epoch)
 	g.at++
 	return true
@@ -113,7 +113,7 @@ func (g *Group) appendTombstones(partitions []TopicPartition) {
 			g.log.removeOffset(tp)
 			g.at++
 		}
-		g.appendBatch(records)
+		g.appendBatch(records, noProducer)
 		partitions = partitions[n:]
 	}
 }
@@ -126,7 +126,7 @@ func (g *Group) appendGroupTombstone() {
 	if last := len(g.out.Batches) - 1; last >= 0 {
 		g.out.Batches[last].Records = append(g.out.Batches[last].Records, record)
 	} else {
-		g.appendBatch([]Record{record})
+		g.appendBatch([]Record{record}, noProducer)
 	}
 	g.log.putGroup(nil, 0)
 	g.at++

@@ -80,6 +80,8 @@ func (g *Group) Step(now Now, at Offset, t Ticket, req Request) Effects {
 		g.heartbeat(t, &r)
 	case Commit:
 		g.commit(t, &r)
+	case TxnCommit:
+		g.commitInTransaction(t, &r)
 	case Join:
 		g.join(t, &r)
 	case Sync:

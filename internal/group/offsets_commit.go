@@ -10,16 +10,13 @@ import (
 func (g *Group) commit(t Ticket, r *Commit) {
 	exists := g.Exists()
 	m, code := g.checkCommit(r, exists)
-	codes := make([]Code, len(r.Offsets))
 	if code != codeNone {
-		for i := range codes {
-			codes[i] = code
-		}
-		g.reply(t, DependsStep, Committed{Codes: codes})
-		g.emit(Event{Kind: CommitRefused, Generation: g.generation, Member: g.commitRef(r), Code: code})
+		g.reply(t, DependsStep, Committed{Codes: repeat(code, len(r.Offsets))})
+		g.emit(Event{Kind: CommitRefused, Generation: g.generation, Member: g.senderRef(r.MemberID, r.InstanceID), Code: code})
 		return
 	}
-	wrote := g.appendOffsets(r, codes)
+	codes := make([]Code, len(r.Offsets))
+	wrote := g.appendOffsets(r, noProducer, codes)
 	switch {
 	case m != nil && wrote:
 		g.answerMember(m, t, DependsStep, Committed{Codes: codes})
@@ -64,10 +61,19 @@ func (g *Group) checkCommit(r *Commit, exists bool) (*member, Code) {
 	return m, codeNone
 }
 
+// producer is whose transaction a batch belongs to.
+type producer struct {
+	id    int64
+	epoch int16
+}
+
+// noProducer is of a batch that belongs to no transaction.
+var noProducer = producer{-1, -1}
+
 // appendOffsets records the offsets that are acceptable by themselves, and
 // writes into codes what the others are refused with. It reports whether there
-// is anything to wait for.
-func (g *Group) appendOffsets(r *Commit, codes []Code) bool {
+// is anything to wait for. Those of a producer are pending from here on.
+func (g *Group) appendOffsets(r *Commit, of producer, codes []Code) bool {
 	accepted, size := 0, 0
 	for i := range r.Offsets {
 		o := &r.Offsets[i]
@@ -101,10 +107,14 @@ func (g *Group) appendOffsets(r *Commit, codes []Code) bool {
 		keyEnd := len(buf)
 		buf = schema.AppendOffsetValue(buf, v)
 		records = append(records, Record{Key: buf[start:keyEnd:keyEnd], Value: buf[keyEnd:len(buf):len(buf)]})
-		g.log.putOffset(o.TopicPartition, offset{v, g.at})
+		if of == noProducer {
+			g.log.putOffset(o.TopicPartition, offset{v, g.at})
+		} else {
+			g.log.putPending(of.id, o.TopicPartition, offset{v, g.at})
+		}
 		g.at++
 	}
-	g.appendBatch(records)
+	g.appendBatch(records, of)
 	return true
 }
 
@@ -144,14 +154,14 @@ func (g *Group) metadataTooLarge(s string) bool {
 	return units > g.cfg.MaxMetadata
 }
 
-// commitRef names who sent a commit, as far as the group knows.
-func (g *Group) commitRef(r *Commit) MemberRef {
-	if m := g.members[r.MemberID]; m != nil {
+// senderRef names who sent a commit, as far as the group knows.
+func (g *Group) senderRef(id string, instanceID *string) MemberRef {
+	if m := g.members[id]; m != nil {
 		return m.ref()
 	}
-	ref := MemberRef{ID: r.MemberID}
-	if r.InstanceID != nil {
-		ref.InstanceID = *r.InstanceID
+	ref := MemberRef{ID: id}
+	if instanceID != nil {
+		ref.InstanceID = *instanceID
 	}
 	return ref
 }

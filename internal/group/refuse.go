@@ -4,7 +4,8 @@ package group
 // form that its API prescribes: what the shell sends while a shard is loading
 // or not led here, and for a group id that is not allowed. A Heartbeat while
 // loading (COORDINATOR_LOAD_IN_PROGRESS) is answered with no error and a Sync
-// with REBALANCE_IN_PROGRESS. Expire and ForgetTopic come from the shell
+// with REBALANCE_IN_PROGRESS, a TxnCommit before version 2 with
+// COORDINATOR_NOT_AVAILABLE: its clients do not know the other. Expire and ForgetTopic come from the shell
 // itself, which is not refused anything: the answer is nil.
 func Refuse(req Request, c Code) Response {
 	switch r := req.(type) {
@@ -23,11 +24,12 @@ func Refuse(req Request, c Code) Response {
 	case Leave:
 		return Left{Code: c}
 	case Commit:
-		codes := make([]Code, len(r.Offsets))
-		for i := range codes {
-			codes[i] = c
+		return Committed{Codes: repeat(c, len(r.Offsets))}
+	case TxnCommit:
+		if r.Version < 2 && c == codeCoordinatorLoadInProgress {
+			c = codeCoordinatorNotAvailable
 		}
-		return Committed{Codes: codes}
+		return Committed{Codes: repeat(c, len(r.Offsets))}
 	case FetchOffsets:
 		return FetchedOffsets{Code: c}
 	case DeleteOffsets:
@@ -38,6 +40,14 @@ func Refuse(req Request, c Code) Response {
 		return Described{Code: c}
 	}
 	return nil
+}
+
+func repeat(c Code, n int) []Code {
+	codes := make([]Code, n)
+	for i := range codes {
+		codes[i] = c
+	}
+	return codes
 }
 
 // echoed is the member id in the answer to a Join that never reached its

@@ -139,7 +139,22 @@ type CommitOffset struct {
 	Timestamp   int64  // v1's CommitTimestamp, -1: now
 }
 
-// Committed answers a Commit: one code for each entry of Offsets, in order.
+// TxnCommit is a TxnOffsetCommit request, after the broker has dropped what it
+// refuses itself and the transaction coordinator has agreed: the producer's
+// transaction is open, includes this group's partition of the offsets topic,
+// and cannot have ended before the request takes effect.
+type TxnCommit struct {
+	Version         int16 // 6 refuses a generation of an unknown group with GROUP_ID_NOT_FOUND
+	TransactionalID string
+	ProducerID      int64
+	ProducerEpoch   int16
+	MemberID        string  // "" before version 3
+	InstanceID      *string // nil before version 3
+	Generation      int32   // -1 before version 3
+	Offsets         []CommitOffset
+}
+
+// Committed answers a Commit or a TxnCommit: one code for each entry of Offsets, in order.
 type Committed struct{ Codes []Code }
 
 // FetchOffsets is one group's part of an OffsetFetch.
@@ -224,6 +239,7 @@ func (Sync) isRequest()          {}
 func (Heartbeat) isRequest()     {}
 func (Leave) isRequest()         {}
 func (Commit) isRequest()        {}
+func (TxnCommit) isRequest()     {}
 func (FetchOffsets) isRequest()  {}
 func (DeleteOffsets) isRequest() {}
 func (Delete) isRequest()        {}
