@@ -16,7 +16,8 @@ import (
 // of lower layers only; packages of one layer do not see each other, but for
 // the pairs in sideways.
 var layers = [][]string{
-	{"rota/internal/schema", "rota/internal/record", "rota/internal/delay", "rota/internal/vfs", "rota/internal/client/assignor"},
+	{"rota/internal/schema", "rota/internal/record", "rota/internal/delay", "rota/internal/vfs", "rota/internal/client/assignor", "rota/internal/display"},
+	{"rota/internal/machine"},
 	{"rota/internal/group", "rota/internal/txn", "rota/internal/client"},
 	{"rota/internal/storage"},
 	{"rota/internal/storage/storagetest"},
@@ -31,13 +32,16 @@ var layers = [][]string{
 	{"rota/internal/scenario", "rota/internal/api/apitest"},
 	{"rota/internal/sim"},
 	{"rota/internal/explore"},
+	{"rota/internal/admin"},
+	{"rota/internal/cli"},
 	{"rota/cmd/rota"},
 }
 
 // pure packages decide and never act: values in, values out.
 var pure = []string{
-	"rota/internal/group", "rota/internal/txn", "rota/internal/record",
+	"rota/internal/machine", "rota/internal/group", "rota/internal/txn", "rota/internal/record",
 	"rota/internal/schema", "rota/internal/client", "rota/internal/client/assignor", "rota/internal/delay",
+	"rota/internal/display",
 }
 
 // pureImports is all that a pure package may use.
@@ -45,7 +49,7 @@ var pureImports = []string{
 	"bytes", "cmp", "encoding/binary", "errors", "fmt", "hash/crc32", "io", "iter", "maps", "math", "math/bits", "slices",
 	"sort", "strconv", "strings", "time", "unicode/utf16", "unicode/utf8", "container/heap",
 	"compress/gzip", "encoding/hex",
-	"rota/internal/schema", "rota/internal/record", "rota/internal/client/assignor",
+	"rota/internal/schema", "rota/internal/record", "rota/internal/machine", "rota/internal/client/assignor",
 	"github.com/klauspost/compress", "github.com/pierrec/lz4/v4",
 	"github.com/twmb/franz-go/pkg/kmsg", "github.com/twmb/franz-go/pkg/kerr",
 }
@@ -62,6 +66,9 @@ var shippedNever = map[string]string{
 var allowed = map[string]map[string]bool{
 	// The broker does not link it: it is for programs that are clients.
 	"rota/member": {"github.com/twmb/franz-go/pkg/kgo": true},
+	// The commands talk to any Kafka cluster as its clients.
+	"rota/internal/admin": {"github.com/twmb/franz-go/pkg/kgo": true},
+	"rota/internal/cli":   {"github.com/twmb/franz-go/pkg/kgo": true},
 }
 
 type source struct {
