@@ -8,6 +8,8 @@ import (
 	"net/netip"
 	"strconv"
 	"time"
+
+	"rota/internal/broker"
 )
 
 // Config is everything that can be said about a broker. The zero value is
@@ -22,6 +24,16 @@ type Config struct {
 	// Advertise is the address that clients are told to connect to, host:port.
 	// Default: the address that the listener has.
 	Advertise string
+	// Listeners are several addresses to listen on, each with its own advertised
+	// one, in place of Listen, Listener and Advertise: one for clients beside the
+	// broker in a container, say, and one for those outside.
+	Listeners []Listener
+	// Web is the address of the web page, /metrics, /livez and /readyz,
+	// host:port. Port 0 takes a free one. Empty: there is no web page.
+	Web string
+	// WebListener replaces Web: the broker serves the web page on it and closes
+	// it in the end.
+	WebListener net.Listener
 	// Insecure allows a listener beyond the loopback interface, where everyone
 	// who reaches it may do everything.
 	Insecure bool
@@ -61,32 +73,41 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
+// Check reports what is wrong with the configuration, as far as that can be told
+// without opening anything: a *ConfigError, or what is wrong with Properties.
+func (c Config) Check() error {
+	if err := c.withDefaults().validate(); err != nil {
+		return err
+	}
+	_, err := broker.ParseSettings(c.Properties)
+	return err
+}
+
 // validate checks what can be checked before anything is opened.
 func (c Config) validate() error {
-	if c.Listener == nil {
-		host, _, err := splitAddress(c.Listen, true)
-		if err != nil {
-			return &ConfigError{"listen", err.Error()}
-		}
-		if !c.Insecure && !loopback(host) {
-			return &ConfigError{"listen", fmt.Sprintf(
-				"%s is reachable from other machines and there is no authentication yet; use a loopback address, or insecure if that is what you want", c.Listen)}
-		}
-		if c.Advertise == "" && unspecified(host) {
-			return &ConfigError{"advertise", fmt.Sprintf(
-				"clients cannot connect to %s; name the address they reach this broker by", c.Listen)}
-		}
+	if len(c.Listeners) > 0 && (c.Listener != nil || c.Advertise != "") {
+		return &ConfigError{"listeners", "there are several; each has its own advertised address, and none is given beside them"}
 	}
-	if c.Advertise == "" {
+	seen := map[string]bool{}
+	for _, l := range c.listeners() {
+		if err := l.validate(c.Insecure); err != nil {
+			return err
+		}
+		if seen[l.Name] {
+			return &ConfigError{"listeners", fmt.Sprintf("there are two of the name %q", l.Name)}
+		}
+		seen[l.Name] = true
+	}
+	if c.Web == "" || c.WebListener != nil {
 		return nil
 	}
-	host, _, err := splitAddress(c.Advertise, false)
+	host, _, err := splitAddress(c.Web, true)
 	if err != nil {
-		return &ConfigError{"advertise", err.Error()}
+		return &ConfigError{"web", err.Error()}
 	}
-	if unspecified(host) {
-		return &ConfigError{"advertise", fmt.Sprintf(
-			"%s means every address of this machine and none that a client could connect to; name the one they reach this broker by", c.Advertise)}
+	if !c.Insecure && !loopback(host) {
+		return &ConfigError{"web", fmt.Sprintf(
+			"%s is reachable from other machines and there is no authentication yet; use a loopback address, or insecure if that is what you want", c.Web)}
 	}
 	return nil
 }

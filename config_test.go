@@ -26,6 +26,12 @@ func TestConfigValidate(t *testing.T) {
 		{"advertise port 0", Config{Advertise: "broker:0"}, "advertise", "port 0"},
 		{"no port", Config{Listen: "127.0.0.1"}, "listen", "host:port"},
 		{"bad port", Config{Listen: "127.0.0.1:99999"}, "listen", "valid port"},
+		{"two listeners", Config{Listeners: []Listener{{Name: "in", Listen: "127.0.0.1:0"}, {Name: "out", Listen: "127.0.0.1:0", Advertise: "broker:9092"}}}, "", ""},
+		{"two of one name", Config{Listeners: []Listener{{Name: "in", Listen: "127.0.0.1:0"}, {Name: "in", Listen: "127.0.0.1:0"}}}, "listeners", "two of the name"},
+		{"one of several is reachable", Config{Listeners: []Listener{{Name: "in", Listen: "127.0.0.1:0"}, {Name: "out", Listen: "0.0.0.0:1", Advertise: "b:1"}}}, "listen out", "no authentication"},
+		{"an address beside several", Config{Advertise: "broker:9092", Listeners: []Listener{{Listen: "127.0.0.1:0"}}}, "listeners", "own advertised"},
+		{"web beyond loopback", Config{Web: ":9390"}, "web", "no authentication"},
+		{"web", Config{Web: "127.0.0.1:0"}, "", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			err := tt.config.withDefaults().validate()

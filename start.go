@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
-	"net"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -29,7 +28,7 @@ var ErrLocked = vfs.ErrLocked
 
 // Broker is a running broker.
 type Broker struct {
-	addr      string
+	listeners []Listener
 	clusterID string
 	store     *storage.Store
 	catalog   *catalog.Catalog
@@ -66,16 +65,14 @@ func Start(ctx context.Context, c Config) (_ *Broker, err error) {
 			}
 		}
 	}()
-	listener := c.Listener
-	if listener == nil {
-		// Before the folder is touched: a port in use is the commonest mistake.
-		if listener, err = new(net.ListenConfig).Listen(ctx, "tcp", c.Listen); err != nil {
-			return nil, err
-		}
+	// Before the folder is touched: a port in use is the commonest mistake.
+	listeners, err := c.openListeners(ctx)
+	if err != nil {
+		return nil, err
 	}
-	undo = append(undo, func() { listener.Close() })
+	undo = append(undo, func() { closeListeners(listeners) })
 
-	b := &Broker{addr: listener.Addr().String()}
+	b := &Broker{listeners: listeners}
 	h := hooks.From(ctx)
 	b.store, err = openStore(ctx, c, settings, h)
 	if err != nil {
@@ -103,7 +100,7 @@ func Start(ctx context.Context, c Config) (_ *Broker, err error) {
 	b.broker.Coordinator = b.coord
 	b.broker.FinishDeletes()
 
-	b.serve(c, listener, h)
+	b.serve(c, h)
 	b.announce(c, settings, time.Since(began))
 	if h.Started != nil {
 		h.Started(hooks.Rooms{Store: b.store, Broker: b.broker, Coordinator: b.coord, Server: b.server})
@@ -204,7 +201,7 @@ func startCoordinator(c Config, b *Broker, h *hooks.Hooks) (*coordinator.Coordin
 }
 
 // serve accepts connections.
-func (b *Broker) serve(c Config, l net.Listener, h *hooks.Hooks) {
+func (b *Broker) serve(c Config, h *hooks.Hooks) {
 	settings := b.broker.Settings()
 	b.server = wire.Start(wire.Config{
 		API:                      &api.Server{Broker: b.broker, Coordinator: b.coord, Log: c.Log},
@@ -216,26 +213,14 @@ func (b *Broker) serve(c Config, l net.Listener, h *hooks.Hooks) {
 		IdleTimeout:              settings.Millis("connections.max.idle.ms"),
 		Log:                      c.Log,
 	})
-	advertised := advertise(c, l)
-	b.serving.Go(func() {
-		if err := b.server.Serve(l, advertised); err != nil {
-			c.Log.Error("no more connections are accepted", slog.Any("err", err))
-		}
-	})
-}
-
-// advertise is the address that clients are told.
-func advertise(c Config, l net.Listener) api.Listener {
-	addr := c.Advertise
-	if addr == "" {
-		addr = l.Addr().String()
+	for i := range b.listeners {
+		l := &b.listeners[i]
+		b.serving.Go(func() {
+			if err := b.server.Serve(l.Listener, l.advertised()); err != nil {
+				c.Log.Error("no more connections are accepted", slog.String("listen", l.Listen), slog.Any("err", err))
+			}
+		})
 	}
-	host, port, err := splitAddress(addr, false)
-	if err != nil {
-		// An in-memory listener has a name and no port.
-		return api.Listener{Host: addr, Port: 9092}
-	}
-	return api.Listener{Host: host, Port: port}
 }
 
 // announce says what was started, in one line.
@@ -245,7 +230,7 @@ func (b *Broker) announce(c Config, s *broker.Settings, took time.Duration) {
 		folder = "in memory"
 	}
 	report := b.store.Report()
-	c.Log.Info("rota serves", "listen", b.addr, "data", folder, "durability", s.String("durability"),
+	c.Log.Info("rota serves", "listen", b.addresses(), "data", folder, "durability", s.String("durability"),
 		"cluster_id", b.clusterID, "node_id", s.Int("node.id"), "took", took.Round(10*time.Microsecond).String())
 	if report.TornBytes > 0 {
 		c.Log.Warn("the journal ended in the middle of a write: the tail, which was never acknowledged, was cut",
@@ -255,9 +240,6 @@ func (b *Broker) announce(c Config, s *broker.Settings, took time.Duration) {
 		c.Log.Error("a partition is damaged and not served", "topic_id", fmt.Sprintf("%x", p.Topic), "partition", p.Index, "err", err)
 	}
 }
-
-// Addr is the address that the broker listens on, host:port.
-func (b *Broker) Addr() string { return b.addr }
 
 // ClusterID is made at the first start on a folder and never changes.
 func (b *Broker) ClusterID() string { return b.clusterID }
