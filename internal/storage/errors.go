@@ -26,6 +26,15 @@ var (
 	ErrInvalidProducerEpoch = errors.New("invalid producer epoch")
 	// ErrInvalidTimestamp: a record timestamp lies outside the topic's bounds.
 	ErrInvalidTimestamp = errors.New("invalid timestamp")
+	// ErrNotVerified: a transactional batch whose transaction is not open in
+	// this log, without a good Guard (INVALID_TXN_STATE).
+	ErrNotVerified = errors.New("transaction is not verified")
+	// ErrTransactionOpen: a batch that is not transactional from a producer
+	// with an open transaction (INVALID_TXN_STATE).
+	ErrTransactionOpen = errors.New("producer has an open transaction")
+	// ErrCoordinatorFenced: a marker of an older epoch of the transaction
+	// coordinator (TRANSACTION_COORDINATOR_FENCED).
+	ErrCoordinatorFenced = errors.New("transaction coordinator is fenced")
 	// ErrTransactional: a transactional or control batch from a client.
 	ErrTransactional = errors.New("transactions are not supported")
 )

@@ -191,7 +191,9 @@ type ProducerState struct {
 	Epoch         int16
 	LastSequence  int32
 	LastTimestamp int64
-	CurrentTxn    int64 // first offset of the open transaction, -1 if none
+	// CoordinatorEpoch is the one of the last marker, -1 if there was none.
+	CoordinatorEpoch int32
+	CurrentTxn       int64 // first offset of the open transaction, -1 if none
 }
 
 // Producers lists the producers that the log remembers, by id.
@@ -201,7 +203,7 @@ func (l *Log) Producers() []ProducerState {
 	all := make([]ProducerState, 0, len(l.producers))
 	for _, id := range slices.Sorted(maps.Keys(l.producers)) {
 		p := l.producers[id]
-		st := ProducerState{ID: id, Epoch: p.epoch, LastSequence: record.None, LastTimestamp: record.None, CurrentTxn: -1}
+		st := ProducerState{ID: id, Epoch: p.epoch, LastSequence: record.None, LastTimestamp: record.None, CoordinatorEpoch: -1, CurrentTxn: -1}
 		if p.n > 0 {
 			st.LastSequence, st.LastTimestamp = p.last[p.n-1].last, p.last[p.n-1].stamp
 		}

@@ -64,8 +64,8 @@ func testSequences(b *bed) {
 	b.wantOutcome(l, from(7, 0, 10, "f"), storage.ErrInvalidProducerEpoch.Error())
 	b.wantOutcome(l, from(7, 1, 0, "e"), "duplicate of 8")
 	want := []storage.ProducerState{
-		{ID: 7, Epoch: 1, LastSequence: 0, LastTimestamp: 1000, CurrentTxn: -1},
-		{ID: 8, Epoch: 2, LastSequence: 0, LastTimestamp: 1000, CurrentTxn: -1},
+		{ID: 7, Epoch: 1, LastSequence: 0, LastTimestamp: 1000, CoordinatorEpoch: -1, CurrentTxn: -1},
+		{ID: 8, Epoch: 2, LastSequence: 0, LastTimestamp: 1000, CoordinatorEpoch: -1, CurrentTxn: -1},
 	}
 	if diff := cmp.Diff(want, l.Producers()); diff != "" {
 		b.Error(diff)
