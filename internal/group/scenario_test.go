@@ -64,12 +64,6 @@ func parseScenario(t *testing.T, path string) *scenario.File {
 var notPlayed = map[string]string{
 	"O9":  "the API refuses missing topics before it asks the group: package api",
 	"O13": "needs ACLs and a second broker",
-	"O14": "needs transactions",
-	"O15": "needs transactions",
-	"O16": "needs transactions",
-	"O17": "needs transactions",
-	"O18": "needs transactions",
-	"O19": "needs transactions",
 	"P1":  "a table test of the coordinator: which partition keeps which group",
 	"P2":  "byte vectors: a table test of package schema",
 	"P17": "needs a second broker: leadership won and lost",

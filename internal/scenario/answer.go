@@ -131,8 +131,8 @@ func leftWords(q *call, r group.Left) []string {
 }
 
 func committedWords(q *call, r group.Committed) []string {
-	request, ok := q.request.(group.Commit)
-	if !ok || len(request.Offsets) != len(r.Codes) {
+	offsets := committedBy(q.request)
+	if len(offsets) != len(r.Codes) {
 		return []string{"WRONG-LENGTH"}
 	}
 	if len(r.Codes) == 0 {
@@ -143,9 +143,20 @@ func committedWords(q *call, r group.Committed) []string {
 	}
 	var words []string
 	for i, c := range r.Codes {
-		words = append(words, partitionWord(request.Offsets[i].TopicPartition)+"="+formatCode(c))
+		words = append(words, partitionWord(offsets[i].TopicPartition)+"="+formatCode(c))
 	}
 	return words
+}
+
+// committedBy are the offsets that a request commits.
+func committedBy(r group.Request) []group.CommitOffset {
+	switch r := r.(type) {
+	case group.Commit:
+		return r.Offsets
+	case group.TxnCommit:
+		return r.Offsets
+	}
+	return nil
 }
 
 func fetchedWords(r group.FetchedOffsets) []string {

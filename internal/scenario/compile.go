@@ -29,12 +29,13 @@ type call struct {
 	verb    string
 	group   string
 	version int16
-	// request is nil for "list".
+	// request is nil for "list" and "end-txn".
 	request group.Request
 	// protocolType is what the file says of the group; answers leave it out.
 	protocolType string
 	// states and types are the filters of "list".
 	states, types []string
+	ends          *ending // of "end-txn"
 }
 
 // groupLine is what a "group" line says of a group: the defaults of its joins.

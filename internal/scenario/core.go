@@ -256,6 +256,9 @@ func (s *shell) request(q *call) error {
 	if q.verb == "list" {
 		return s.list(q)
 	}
+	if q.ends != nil {
+		return s.endTransaction(q)
+	}
 	o := &open{ticket: s.next, call: q}
 	s.next++
 	s.tickets[o.ticket] = o
@@ -283,7 +286,7 @@ func (s *shell) request(q *call) error {
 func (s *shell) refusal(q *call) group.Code {
 	const invalidGroupID, loadInProgress, notCoordinator = 24, 14, 16
 	switch q.request.(type) {
-	case group.Join, group.Sync, group.Heartbeat, group.Leave, group.DeleteOffsets:
+	case group.Join, group.Sync, group.Heartbeat, group.Leave, group.DeleteOffsets, group.TxnCommit:
 		if q.group == "" {
 			return invalidGroupID
 		}

@@ -132,6 +132,9 @@ func (n *names) outgoing(name string, r group.Request) group.Request {
 	case group.Commit:
 		r.MemberID, r.Generation = n.real(r.MemberID), n.realGeneration(name, r.Generation)
 		return r
+	case group.TxnCommit:
+		r.MemberID, r.Generation = n.real(r.MemberID), n.realGeneration(name, r.Generation)
+		return r
 	}
 	return r
 }

@@ -43,7 +43,7 @@ var coreCommands = []string{
 // verbs are the requests of clients.
 var verbs = []string{
 	"join", "sync", "heartbeat", "leave", "commit", "fetch-offsets",
-	"delete-offsets", "delete", "describe", "list",
+	"delete-offsets", "delete", "describe", "list", "txn-commit", "end-txn",
 }
 
 // Parse reads a scenario. name is used in messages only.

@@ -15,6 +15,7 @@ import (
 var newestVersion = map[string]int64{
 	"join": 9, "sync": 4, "heartbeat": 4, "leave": 5, "commit": 8,
 	"fetch-offsets": 8, "delete-offsets": 0, "delete": 2, "describe": 5, "list": 5,
+	"txn-commit": 3, "end-txn": 3,
 }
 
 // requestOptions are the options of each request, besides v= and group=.
@@ -31,6 +32,8 @@ var requestOptions = map[string][]string{
 	"delete":         nil,
 	"describe":       nil,
 	"list":           {"states", "types"},
+	"txn-commit":     {"producer", "member", "instance", "generation"},
+	"end-txn":        {"producer"},
 }
 
 // request compiles what a client sends.
@@ -81,6 +84,10 @@ func (q *call) fill(g *groupLine, o options) (err error) {
 		q.request, err = group.Delete{}, noArguments(o)
 	case "describe":
 		q.request, err = group.Describe{Version: q.version}, noArguments(o)
+	case "txn-commit":
+		q.request, err = txnCommitRequest(q, o)
+	case "end-txn":
+		q.ends, err = endRequest(o)
 	case "list":
 		if q.states, err = filter(o, "states"); err != nil {
 			return err
@@ -238,7 +245,14 @@ func commitRequest(q *call, o options) (group.Request, error) {
 	if c.Retention, err = o.duration("retention", -1); err != nil {
 		return nil, err
 	}
-	for _, arg := range o.args {
+	c.Offsets, err = offsetsToCommit(o.args)
+	return c, err
+}
+
+// offsetsToCommit reads words such as t-0=10@5:note.
+func offsetsToCommit(words []string) ([]group.CommitOffset, error) {
+	var offsets []group.CommitOffset
+	for _, arg := range words {
 		partition, value, ok := cutOutside(arg, '=')
 		if !ok {
 			return nil, fmt.Errorf("%q is not an offset such as t-0=10", arg)
@@ -255,9 +269,9 @@ func commitRequest(q *call, o options) (group.Request, error) {
 			return nil, fmt.Errorf("a commit cannot say (%s)", facts)
 		}
 		offset.TopicPartition = tp
-		c.Offsets = append(c.Offsets, offset)
+		offsets = append(offsets, offset)
 	}
-	return c, nil
+	return offsets, nil
 }
 
 func fetchRequest(o options) (group.Request, error) {

@@ -34,7 +34,11 @@ func (s *shell) effects(name string, g Machine, e group.Effects) error {
 		if len(b.Records) == 0 {
 			return errors.New("a batch without records")
 		}
-		s.put(Line{Kind: LogOutput, Words: batchWords(b, s.typeOf, s.present().Wall)})
+		words := batchWords(b, s.typeOf, s.present().Wall)
+		if b.ProducerID >= 0 {
+			words = append(words, fmt.Sprintf("producer=%d", b.ProducerID))
+		}
+		s.put(Line{Kind: LogOutput, Words: words})
 		for _, r := range b.Records {
 			s.log = append(s.log, s.entry(b, r))
 		}
@@ -76,9 +80,13 @@ func (s *shell) entry(b group.Batch, r group.Record) group.Entry {
 	}
 }
 
-// lastEntryOf returns the end of the last batch of a group.
+// lastEntryOf returns the end of the last batch of a group. A marker counts as
+// one of every group.
 func (s *shell) lastEntryOf(name string) int {
 	for i, e := range slices.Backward(s.log) {
+		if e.Control != group.ControlNone {
+			return i + 1
+		}
 		if of, ok := groupOf(e.Key); ok && of == name {
 			return i + 1
 		}
@@ -156,6 +164,10 @@ func (s *shell) unload() error {
 	s.log = s.log[:s.durable]
 	for _, h := range s.held {
 		o := s.tickets[h.reply.Ticket]
+		if o.call.ends != nil {
+			s.answer(o, group.Beat{Code: notCoordinator})
+			continue
+		}
 		s.answer(o, group.Refuse(o.call.request, notCoordinator))
 	}
 	s.held = nil

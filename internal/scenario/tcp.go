@@ -92,6 +92,7 @@ func Play(ctx context.Context, addr string, f *File, o Options) (*File, error) {
 	p := &player{
 		o: o.withDefaults(), addr: addr, compiler: newCompiler(f), names: newNames(o.Prefix),
 		clients: map[string]*client{}, came: map[string]chan answer{}, coordinators: map[string]string{},
+		producers: map[int64]*txnProducer{},
 	}
 	defer p.closeAll()
 	if err := p.awaitLoaded(ctx); err != nil {
@@ -132,7 +133,8 @@ type player struct {
 	clients      map[string]*client
 	came         map[string]chan answer
 	coordinators map[string]string // by group
-	host         string            // what the broker calls our address
+	producers    map[int64]*txnProducer
+	host         string // what the broker calls our address
 
 	// The clock: the moment of the file that was at a moment of ours.
 	virtual time.Duration

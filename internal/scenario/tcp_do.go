@@ -34,6 +34,9 @@ func (p *player) do(ctx context.Context, st *step) error {
 	case "restart":
 		p.closeAll()
 		p.coordinators = map[string]string{}
+		for _, producer := range p.producers {
+			producer.addr = "" // to be found again
+		}
 		addr, err := p.o.Restart(ctx)
 		if err != nil {
 			return err
@@ -48,6 +51,9 @@ func (p *player) do(ctx context.Context, st *step) error {
 
 // send sends a request of a client to the coordinator of its group.
 func (p *player) send(ctx context.Context, q *call) error {
+	if q.ends != nil {
+		return p.endTransaction(ctx, q)
+	}
 	addr := p.addr
 	if q.verb != "list" {
 		var err error
@@ -71,6 +77,12 @@ func (p *player) send(ctx context.Context, q *call) error {
 	sent := *q
 	if q.request != nil {
 		sent.request = p.names.outgoing(q.group, q.request)
+	}
+	if commit, ok := sent.request.(group.TxnCommit); ok {
+		var err error
+		if sent.request, err = p.inTransaction(ctx, q.group, commit); err != nil {
+			return err
+		}
 	}
 	r, err := wireRequest(&sent, p.names.groupID(q.group), p.o.Scale)
 	if err != nil {

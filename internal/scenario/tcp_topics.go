@@ -28,8 +28,8 @@ func topicsOf(f *File) map[string]int32 {
 			continue
 		}
 		switch r := st.call.request.(type) {
-		case group.Commit:
-			for _, o := range r.Offsets {
+		case group.Commit, group.TxnCommit:
+			for _, o := range committedBy(r) {
 				need(o.TopicPartition)
 			}
 		case group.DeleteOffsets:

@@ -28,6 +28,8 @@ func wireRequest(q *call, name string, scale float64) (kmsg.Request, error) {
 		out = wireLeave(r, name)
 	case group.Commit:
 		out = wireCommit(r, name, scale)
+	case group.TxnCommit:
+		out = wireTxnCommit(r, name)
 	case group.FetchOffsets:
 		out = wireFetch(r, name)
 	case group.DeleteOffsets:
@@ -168,6 +170,10 @@ func wireAnswer(q *call, r kmsg.Response) (group.Response, error) {
 		return readLeft(q, r), nil
 	case *kmsg.OffsetCommitResponse:
 		return readCommitted(q, r), nil
+	case *kmsg.TxnOffsetCommitResponse:
+		return readTxnCommitted(q, r), nil
+	case *kmsg.EndTxnResponse:
+		return group.Beat{Code: group.Code(r.ErrorCode)}, nil
 	case *kmsg.OffsetFetchResponse:
 		return readFetched(q, r), nil
 	case *kmsg.OffsetDeleteResponse:
@@ -231,9 +237,13 @@ func readCommitted(q *call, r *kmsg.OffsetCommitResponse) group.Committed {
 			codes[group.TopicPartition{Topic: t.Topic, Partition: p.Partition}] = group.Code(p.ErrorCode)
 		}
 	}
+	return committedCodes(q, codes)
+}
+
+// committedCodes puts the codes of an answer in the order of the request.
+func committedCodes(q *call, codes map[group.TopicPartition]group.Code) group.Committed {
 	var c group.Committed
-	request, _ := q.request.(group.Commit)
-	for _, o := range request.Offsets {
+	for _, o := range committedBy(q.request) {
 		code, ok := codes[o.TopicPartition]
 		if !ok {
 			code = unanswered
