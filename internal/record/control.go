@@ -45,3 +45,24 @@ func ParseMarker(key, value []byte) (m Marker, ok bool, err error) {
 	m.CoordinatorEpoch = int32(binary.BigEndian.Uint32(value[2:]))
 	return m, true, nil
 }
+
+// MarkerOf reads the marker that a whole control batch carries. ok is false
+// for a control batch of another type, and for one that has lost its records.
+// Errors: those of a batch or a marker that cannot be read; Kafka's control
+// batches are not compressed.
+func MarkerOf(batch []byte) (m Marker, ok bool, err error) {
+	h, err := ParseHeader(batch)
+	switch {
+	case err != nil:
+		return Marker{}, false, err
+	case !h.Attributes.Control() || h.Attributes.Compression() != Uncompressed:
+		return Marker{}, false, invalidBatch("not a control batch, or a compressed one")
+	}
+	for r, err := range (*Codec)(nil).Records(batch) {
+		if err != nil {
+			return Marker{}, false, err
+		}
+		return ParseMarker(r.Key, r.Value)
+	}
+	return Marker{}, false, nil
+}

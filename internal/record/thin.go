@@ -49,22 +49,49 @@ func (t *Thinner) Thin(dst, batch []byte) (out []byte, kept int32, err error) {
 		if body, err = t.move(&h); err != nil {
 			return dst, 0, err
 		}
-		h.BaseTimestamp = t.Horizon
-		h.Attributes |= deleteHorizonBit
 	}
 	h.Count = left.records
 	if !h.Attributes.LogAppendTime() {
 		h.MaxTimestamp = left.maxTimestamp
 	}
+	out, err = t.finish(dst, batch, &h, body)
+	return out, h.Count, err
+}
+
+// Date appends to dst a whole batch as it is but for a delete horizon, unless it
+// has one or t.Horizon is None: what compaction does to the marker of a
+// transaction once no record of that is left. Errors: as of Thin.
+func (t *Thinner) Date(dst, batch []byte) ([]byte, error) {
+	h, err := ParseHeader(batch)
+	if err != nil {
+		return dst, err
+	}
+	batch = batch[:h.Size()]
+	if t.Horizon == None || h.Attributes.DeleteHorizon() || h.Count == 0 {
+		return append(dst, batch...), nil
+	}
+	if h.Attributes.Compression() != Uncompressed {
+		return dst, invalidBatch("compressed markers")
+	}
+	t.kept = append(t.kept[:0], batch[HeaderSize:]...)
+	body, err := t.move(&h)
+	if err != nil {
+		return dst, err
+	}
+	return t.finish(dst, batch, &h, body)
+}
+
+// finish appends the batch with another header and other records.
+func (t *Thinner) finish(dst, batch []byte, h *Header, body []byte) (out []byte, err error) {
 	start := len(dst)
 	out = append(dst, batch[:HeaderSize]...)
-	if codec == Uncompressed {
+	if codec := h.Attributes.Compression(); codec == Uncompressed {
 		out = append(out, body...)
 	} else if out, err = t.Codec.deflater.deflate(out, codec, 0, body); err != nil {
-		return dst, 0, err
+		return dst, err
 	}
-	putHeader(out[start:], &h)
-	return out, h.Count, nil
+	putHeader(out[start:], h)
+	return out, nil
 }
 
 // remains says what filter has left.
@@ -99,7 +126,8 @@ func (t *Thinner) filter(h *Header, data []byte) (remains, error) {
 	return left, nil
 }
 
-// move counts the timestamps of the records in t.kept from the horizon.
+// move counts the timestamps of the records in t.kept from the horizon, which
+// the header gets.
 func (t *Thinner) move(h *Header) ([]byte, error) {
 	t.moved = t.moved[:0]
 	w := walker{b: t.kept}
@@ -120,6 +148,8 @@ func (t *Thinner) move(h *Header) ([]byte, error) {
 		t.moved = binary.AppendVarint(t.moved, delta)
 		t.moved = append(t.moved, rest[old:]...)
 	}
+	h.BaseTimestamp = t.Horizon
+	h.Attributes |= deleteHorizonBit
 	return t.moved, nil
 }
 
