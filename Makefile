@@ -50,7 +50,7 @@ bench: build
 	cd bench && $(GO) run . -rota $(CURDIR)/bin/rota $(BENCHFLAGS)
 
 docs: build
-	$(GO) test ./internal/broker -run ConfigDoc -update
+	$(GO) test ./internal/config -run ConfigDoc -update
 	$(GO) test ./internal/api -run ProtocolDoc -update
 	$(GO) test ./internal/explore -run "Coverage|Reports" -update
 

@@ -34,6 +34,7 @@ var layers = [][]string{
 	{"rota/internal/explore"},
 	{"rota/internal/admin"},
 	{"rota/internal/cli"},
+	{"rota/internal/config"},
 	{"rota/cmd/rota"},
 }
 

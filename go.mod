@@ -11,3 +11,5 @@ require (
 	github.com/twmb/franz-go v1.22.3
 	github.com/twmb/franz-go/pkg/kmsg v1.15.1
 )
+
+require go.yaml.in/yaml/v3 v3.0.6 // indirect

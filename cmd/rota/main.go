@@ -21,6 +21,7 @@ func main() {
 // cli is the command line: one field for each subcommand.
 type cli struct {
 	Serve   serveCommand   `cmd:"" help:"Start a broker."`
+	Config  configCommand  `cmd:"" help:"Check or print what serve would be told."`
 	Dump    dumpCommand    `cmd:"" help:"Print a file of a data folder: journal, segment or manifest."`
 	Sim     simCommand     `cmd:"" help:"Play the coordinator under simulated faults."`
 	Version versionCommand `cmd:"" help:"Print the version."`

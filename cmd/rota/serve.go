@@ -5,25 +5,19 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"os"
 	"os/signal"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"time"
 
 	"rota"
+	"rota/internal/config"
 )
 
 // serveCommand starts a broker and keeps it until a signal.
-type serveCommand struct {
-	Listen    string   `default:"127.0.0.1:9092" placeholder:"HOST:PORT" help:"Address to listen on; port 0 takes a free one."`
-	Advertise string   `placeholder:"HOST:PORT" help:"Address that clients are told to connect to (default: the listening address)."`
-	DataDir   string   `default:"./rota-data" placeholder:"DIR" help:"Folder that holds the data."`
-	ReadyFile string   `placeholder:"FILE" help:"File that gets the listening address once the broker serves."`
-	Set       []string `sep:"none" placeholder:"KEY=VALUE" help:"Broker setting by Kafka's name, or Rota's own durability and replication.check; repeatable."`
-	Insecure  bool     `help:"Allow a listener beyond the loopback interface, without authentication."`
-}
+type serveCommand struct{ serveFlags }
 
 // drainTime bounds the way from the first signal to the exit.
 const drainTime = 30 * time.Second
@@ -32,8 +26,17 @@ const drainTime = 30 * time.Second
 // answered and the journal is durable before it returns. A second signal ends
 // the process at once.
 func (c *serveCommand) Run(ctx context.Context, s *streams) error {
-	properties, err := parseSet(c.Set)
+	layers, err := c.load()
 	if err != nil {
+		return err
+	}
+	conf, err := layers.Config()
+	if err != nil {
+		return err
+	}
+	log := newLogger(s)
+	conf.Log = log
+	if err := openWeb(ctx, layers, &conf); err != nil {
 		return err
 	}
 	// Registered before the broker starts: a signal during a long recovery is a signal too.
@@ -41,7 +44,6 @@ func (c *serveCommand) Run(ctx context.Context, s *streams) error {
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	defer signal.Stop(signals)
 
-	log := newLogger(s)
 	starting, cancel := context.WithCancel(ctx)
 	defer cancel()
 	type started struct {
@@ -50,10 +52,7 @@ func (c *serveCommand) Run(ctx context.Context, s *streams) error {
 	}
 	ready := make(chan started, 1)
 	go func() {
-		b, err := rota.Start(starting, rota.Config{
-			Listen: c.Listen, Advertise: c.Advertise, Insecure: c.Insecure,
-			DataDir: c.DataDir, Properties: properties, Log: log,
-		})
+		b, err := rota.Start(starting, conf)
 		ready <- started{b, err}
 	}()
 	var b *rota.Broker
@@ -62,16 +61,16 @@ func (c *serveCommand) Run(ctx context.Context, s *streams) error {
 		return errors.New("interrupted before the broker served")
 	case r := <-ready:
 		if r.err != nil {
-			return explain(r.err, c)
+			return explain(r.err, &conf)
 		}
 		b = r.broker
 	}
 	go giveBackMemory(starting)
-	if c.ReadyFile != "" {
-		if err := writeReadyFile(c.ReadyFile, b.Addr()); err != nil {
+	if file := layers.ReadyFile(); file != "" {
+		if err := writeReadyFile(file, b.Addr()); err != nil {
 			return errors.Join(err, b.Close())
 		}
-		defer func() { _ = os.Remove(c.ReadyFile) }()
+		defer func() { _ = os.Remove(file) }()
 	}
 	select {
 	case sig := <-signals:
@@ -100,20 +99,27 @@ func (c *serveCommand) stop(ctx context.Context, b *rota.Broker, signals <-chan 
 	}
 }
 
-// parseSet turns repeated key=value flags into a map.
-func parseSet(set []string) (map[string]string, error) {
-	properties := make(map[string]string, len(set))
-	for _, kv := range set {
-		key, value, ok := strings.Cut(kv, "=")
-		if !ok || key == "" {
-			return nil, fmt.Errorf("--set %q is not key=value", kv)
-		}
-		if old, twice := properties[key]; twice && old != value {
-			return nil, fmt.Errorf("--set names %s twice, with %q and %q", key, old, value)
-		}
-		properties[key] = value
+// openWeb listens for the web page. The default address may be taken, by another
+// broker most likely; that is no reason not to serve unless somebody asked for
+// the page.
+func openWeb(ctx context.Context, layers *config.Loaded, conf *rota.Config) error {
+	address, asked := layers.Web()
+	if address == "" {
+		return nil
 	}
-	return properties, nil
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
+	switch {
+	case err == nil:
+		conf.WebListener = l
+	case asked && errors.Is(err, syscall.EADDRINUSE):
+		return hint{fmt.Errorf("%s is in use by another program", address), "choose another port for the web page with --web, 127.0.0.1:0 for a free one, or off for none"}
+	case asked:
+		return fmt.Errorf("web page: %w", err)
+	default:
+		conf.Log.Warn("the broker serves without its web page: the address is in use; choose another one with --web", "web", address, "err", err)
+		conf.Web = ""
+	}
+	return nil
 }
 
 // writeReadyFile writes the address and renames, so that a reader never sees
@@ -136,16 +142,24 @@ func writeReadyFile(name, addr string) error {
 }
 
 // explain adds what to do about the usual reasons why a broker does not start.
-func explain(err error, c *serveCommand) error {
+func explain(err error, c *rota.Config) error {
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
-		return hint{fmt.Errorf("%s is in use by another program", c.Listen), "choose another port with --listen, or 127.0.0.1:0 for a free one"}
+		return hint{fmt.Errorf("%s is in use by another program", inUse(err, c)), "choose another port with --listen, or 127.0.0.1:0 for a free one"}
 	case errors.Is(err, rota.ErrLocked):
 		return hint{fmt.Errorf("the data folder %s is used by another broker", c.DataDir), "stop that one, or choose another folder with --data-dir"}
 	case errors.Is(err, os.ErrPermission):
 		return hint{err, "choose a folder that you may write to with --data-dir"}
 	}
 	return err
+}
+
+// inUse is the address that err is about.
+func inUse(err error, c *rota.Config) string {
+	if op, ok := errors.AsType[*net.OpError](err); ok && op.Addr != nil {
+		return op.Addr.String()
+	}
+	return c.Listeners[0].Listen
 }
 
 // newLogger writes text to a terminal and JSON to anything else.

@@ -9,12 +9,9 @@ import (
 )
 
 // configDocHead explains the two tables.
-const configDocHead = `# Configuration
+const configDocHead = `## Broker settings
 
-This page is generated from the tables that the broker uses; do not edit it.
-
-Broker settings are given at the start with ` + "`--set name=value`" + `, repeatable, or in
-` + "`rota.Config.Properties`" + `. Those marked *dynamic* can also be changed while the
+Broker settings are given at the start, or in ` + "`rota.Config.Properties`" + `. Those marked *dynamic* can also be changed while the
 broker runs (IncrementalAlterConfigs, AlterConfigs): for all brokers, or for one,
 which wins. What was set while the broker ran survives a restart and wins over
 what is given at the start. Unknown names and values out of range are refused.
@@ -24,11 +21,10 @@ way. What a topic does not set, the broker setting beside it gives. Everything
 that Kafka 4.4 knows is here; what this broker does not do is refused with
 INVALID_CONFIG rather than ignored.
 
-## Broker settings
-
 `
 
-// WriteConfigDoc writes docs/CONFIG.md: every broker and topic setting.
+// WriteConfigDoc writes the part of docs/CONFIG.md that has every broker and
+// topic setting.
 func WriteConfigDoc(w io.Writer) error {
 	var b strings.Builder
 	b.WriteString(configDocHead)

