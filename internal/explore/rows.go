@@ -210,6 +210,8 @@ func idOf(c *Call) (id string, instance *string) {
 		return r.MemberID, r.InstanceID
 	case group.Commit:
 		return r.MemberID, r.InstanceID
+	case group.TxnCommit:
+		return r.MemberID, r.InstanceID
 	case group.Leave:
 		if len(r.Members) == 1 {
 			return r.Members[0].MemberID, r.Members[0].InstanceID
@@ -246,6 +248,8 @@ func generationOf(c *Call) int32 {
 	case group.Heartbeat:
 		return r.Generation
 	case group.Commit:
+		return r.Generation
+	case group.TxnCommit:
 		return r.Generation
 	}
 	return -1

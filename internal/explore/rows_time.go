@@ -208,11 +208,40 @@ func retentionRows() []row {
 }
 
 func transactionRows() []row {
+	commits := a[group.TxnCommit]()
+	nobodys := a(func(r *group.TxnCommit) bool { return r.Generation < 0 })
+	anonymous := a(func(r *group.TxnCommit) bool { return r.MemberID == "" && r.InstanceID == nil && r.Generation < 0 })
+	version := func(from, below int16) cond {
+		return a(func(r *group.TxnCommit) bool { return r.Version >= from && r.Version < below })
+	}
+	marker := func(control group.Control, f func(c *Call) bool) cond {
+		return func(c *Call) bool { r, ok := c.Request.(applied); return ok && r.entry.Control == control && f(c) }
+	}
 	return []row{
-		{id: "TX1", says: "TxnOffsetCommit: who may, and what is answered", never: "transactions are not built yet: the API is not served"},
-		{id: "TX2", says: "a marker commits what is newer than what is committed", tests: []string{"group TestApplyOffsets"}},
-		{id: "TX3", says: "a marker drops what was aborted", tests: []string{"group TestApplyOffsets"}},
-		{id: "TX4", says: "a marker without anything open is nothing", tests: []string{"group TestApplyOffsets"}},
+		{id: "TX1", says: "what is taken is pending, in a batch of the producer's transaction", when: all(commits, code(0), func(c *Call) bool {
+			return c.After.Open > c.Before.Open && c.After.Committed == c.Before.Committed
+		})},
+		{id: "TX2-new", says: "no such group, no generation: a simple group", when: all(nobodys, unknown, code(0), event(group.GroupCreated))},
+		{id: "TX2-5", says: "no such group, a generation, version 5 and before: ILLEGAL_GENERATION", when: all(version(0, 6), unknown, code(22))},
+		{id: "TX2-6", says: "the same from version 6 on: GROUP_ID_NOT_FOUND", tests: []string{"group TestTxnCommitOfAGenerationWithoutAGroup"}},
+		{id: "TX3", says: "Dead: COORDINATOR_NOT_AVAILABLE", tests: []string{"group TestTxnCommitToAnUnloadedGroup"}},
+		{id: "TX4", says: "Empty, no generation: taken", when: all(nobodys, exists, in(group.Empty), code(0))},
+		{id: "TX5-identity", says: "the identity check fails: its error", when: all(commits, not(anonymous), exists, either(code(25), code(82)))},
+		{id: "TX5-generation", says: "a member, another generation: ILLEGAL_GENERATION", when: all(commits, known, not(current), code(22))},
+		{id: "TX6", says: "nobody in particular, a live group: taken", when: all(anonymous, not(in(group.Empty)), code(0))},
+		{id: "TX7", says: "CompletingRebalance: taken", when: all(commits, known, current, in(group.CompletingRebalance), code(0))},
+		{id: "TX8", says: "it does not keep the session", tests: []string{"group TestScenarios"}},
+		{id: "TX9", says: "metadata that is too long: OFFSET_METADATA_TOO_LARGE for that partition, the others are stored", when: all(commits, func(c *Call) bool {
+			codes := answer[group.Committed](c).Codes
+			return slices.Contains(codes, 12) && slices.Contains(codes, 0)
+		})},
+		{id: "TX10", says: "loading: COORDINATOR_LOAD_IN_PROGRESS, before version 2 COORDINATOR_NOT_AVAILABLE", tests: []string{"group TestRefuse"}},
+		{id: "TX12", says: "a marker commits what is newer than what is committed", when: marker(group.ControlCommit, func(c *Call) bool { return c.After.Open < c.Before.Open })},
+		{id: "TX13", says: "a marker drops what was aborted", when: marker(group.ControlAbort, func(c *Call) bool { return c.After.Open < c.Before.Open })},
+		{id: "TX14", says: "a marker acts in every state of the group", when: marker(group.ControlCommit, func(c *Call) bool {
+			return c.After.Open < c.Before.Open && c.Before.State == group.PreparingRebalance.String()
+		})},
+		{id: "TX15", says: "a marker without anything open is nothing", tests: []string{"group TestApplyOffsets"}},
 	}
 }
 
