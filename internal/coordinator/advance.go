@@ -12,11 +12,11 @@ type trip struct {
 // passed. Each deadline on the way is met at its own time and not late, so that
 // a shard does not take the leap for a stall. It returns when every shard has
 // arrived. It is for tests of programs.
-func (c *Coordinator) Advance(d time.Duration) {
+func (c *shell[Q, R, E]) Advance(d time.Duration) {
 	var waits []chan struct{}
 	for _, r := range c.runners {
 		done := make(chan struct{})
-		if r.put(input{control: func(r *runner) { r.depart(d, done) }}) {
+		if r.control(func(r *runner[Q, R, E]) { r.depart(d, done) }) {
 			waits = append(waits, done)
 		}
 	}
@@ -25,7 +25,7 @@ func (c *Coordinator) Advance(d time.Duration) {
 	}
 }
 
-func (r *runner) depart(d time.Duration, done chan struct{}) {
+func (r *runner[Q, R, E]) depart(d time.Duration, done chan struct{}) {
 	if r.trip == nil {
 		r.trip = &trip{}
 	}
@@ -35,7 +35,7 @@ func (r *runner) depart(d time.Duration, done chan struct{}) {
 
 // travel takes the clock to the shard's next deadline, before a turn, or to
 // the end of the trip if that comes first.
-func (r *runner) travel() {
+func (r *runner[Q, R, E]) travel() {
 	if r.trip == nil || r.trip.left == 0 {
 		return
 	}
@@ -51,7 +51,7 @@ func (r *runner) travel() {
 }
 
 // arrive ends a trip after the turn at its end, or has another turn follow.
-func (r *runner) arrive() {
+func (r *runner[Q, R, E]) arrive() {
 	switch {
 	case r.trip == nil:
 	case r.trip.left > 0 && r.state != stopped:

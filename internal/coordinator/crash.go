@@ -8,16 +8,16 @@ import (
 	"path/filepath"
 	"runtime/debug"
 
+	"rota/internal/machine"
 	"rota/internal/record"
-	"rota/internal/schema"
 	"rota/internal/storage"
 )
 
-// panicLimit is how many panics of one group bring its shard down. At the last
-// of them the group is quarantined.
+// panicLimit is how many panics of one machine bring its shard down. At the last
+// of them the machine is quarantined.
 const panicLimit = 2
 
-// strayLimit is how many panics outside any group a shard is loaded again
+// strayLimit is how many panics outside any machine a shard is loaded again
 // after. A further one leaves it out of service.
 const strayLimit = 2
 
@@ -40,15 +40,15 @@ func protect(f func()) (p *panicked) {
 
 // trouble counts the panics of a runner's shards.
 type trouble struct {
-	panics map[string]int // by group
-	stray  int            // outside any group
+	panics map[string]int // by machine
+	stray  int            // outside any machine
 	files  int            // reports written
 	// quarantined is never changed, only replaced: a load may be reading it.
 	quarantined map[string]bool
 }
 
 // guard calls f; a panic ends the shard.
-func (r *runner) guard(f func(*runner)) {
+func (r *runner[Q, R, E]) guard(f func(*runner[Q, R, E])) {
 	p := protect(func() { f(r) })
 	if p == nil {
 		return
@@ -58,42 +58,42 @@ func (r *runner) guard(f func(*runner)) {
 		return
 	}
 	r.troubled(r.shard, p)
-	// Ending the shard calls the other groups, any of which may be no better.
+	// Ending the shard calls the other machines, any of which may be no better.
 	// Each try passes over one more of them, so this comes to an end.
 	for protect(r.shard.Crashed) != nil {
 	}
 }
 
-// troubled notes a panic of a shard, reports it, and quarantines a group that
+// troubled notes a panic of a shard, reports it, and quarantines a machine that
 // has had one too many.
-func (r *runner) troubled(s *Shard, p *panicked) {
+func (r *runner[Q, R, E]) troubled(s *Shard[Q, R, E], p *panicked) {
 	c := s.Running()
-	r.c.config.Log.Error("panic in a group", "partition", r.p, "group", c.Group, "call", c.What,
+	r.c.config.Log.Error("panic in a state machine", "partition", r.p, r.c.idName, c.ID, "call", c.What,
 		"err", fmt.Sprint(p.value), "stack", string(p.stack))
 	t := &r.trouble
-	if !c.InGroup {
+	if !c.InMachine {
 		t.stray++
 		return
 	}
 	if t.panics == nil {
 		t.panics = make(map[string]int)
 	}
-	t.panics[c.Group]++
-	if t.panics[c.Group] >= panicLimit {
+	t.panics[c.ID]++
+	if t.panics[c.ID] >= panicLimit {
 		q := maps.Clone(t.quarantined)
 		if q == nil {
 			q = make(map[string]bool)
 		}
-		q[c.Group] = true
+		q[c.ID] = true
 		t.quarantined = q
-		r.c.config.Log.Error("group is answered with errors until the broker restarts", "partition", r.p, "group", c.Group)
+		r.c.config.Log.Error("state machine is answered with errors until the broker restarts", "partition", r.p, r.c.idName, c.ID)
 	}
 	r.report(&c, p)
 }
 
 // report writes the file of a panic: at once what is in memory, which may be
 // changed afterwards, and on a goroutine what is in the log.
-func (r *runner) report(c *Crash, p *panicked) {
+func (r *runner[Q, R, E]) report(c *Crash[Q, R, E], p *panicked) {
 	if r.c.config.CrashDir == "" {
 		return
 	}
@@ -107,10 +107,9 @@ func (r *runner) report(c *Crash, p *panicked) {
 			state = fmt.Appendf(nil, "unreadable: %v", broken.value)
 		}
 	}
-	head := crashHead(c, p, state)
-	tail := crashTail(c)
+	head, tail := r.c.crashText(c, p, state)
 	r.c.background(func(ctx context.Context) {
-		text := append(append(head, r.crashLog(ctx, c.Group)...), tail...)
+		text := append(append(head, r.crashLog(ctx, c.ID)...), tail...)
 		if err := os.WriteFile(path, text, 0o600); err != nil {
 			r.c.config.Log.Error("report of a panic cannot be written", "file", path, "err", err)
 			return
@@ -119,13 +118,14 @@ func (r *runner) report(c *Crash, p *panicked) {
 	})
 }
 
-// crashLog reads what the log holds of a group: for each key the last record.
-func (r *runner) crashLog(ctx context.Context, id string) []byte {
+// crashLog reads what the log holds of a machine: for each key the last record.
+func (r *runner[Q, R, E]) crashLog(ctx context.Context, id string) []byte {
 	log, err := r.c.open(r.p)
 	if err != nil {
 		return nil
 	}
 	var lines crashRecords
+	kind := r.c.newKind()
 	var codec record.Codec
 	var buf []byte
 	for offset := log.Bounds().Start; ctx.Err() == nil; {
@@ -141,10 +141,8 @@ func (r *runner) crashLog(ctx context.Context, id string) []byte {
 				if err != nil {
 					break
 				}
-				if key, err := schema.ParseKey(rec.Key); err == nil {
-					if g, ok := schema.GroupOf(key); ok && g == id {
-						lines.add(rec.Key, rec.Value)
-					}
+				if owner, unknown, err := kind.Owner(&machine.Entry{Key: rec.Key}); err == nil && unknown == nil && owner == id {
+					lines.add(rec.Key, rec.Value)
 				}
 			}
 			offset = record.NextOffset(batch)

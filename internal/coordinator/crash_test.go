@@ -43,7 +43,7 @@ func (m trapped) Unload(now group.Now) group.Effects {
 // for a commit of the offset 666.
 func trap(what string) func(*rigConfig) {
 	return func(c *rigConfig) {
-		c.newMachine = func(id string, conf *group.Config) Machine {
+		c.newMachine = func(id string, conf *group.Config) GroupMachine {
 			return trapped{group.New(id, conf), func(call string, req group.Request) {
 				commits, _ := req.(group.Commit)
 				evil := len(commits.Offsets) > 0 && commits.Offsets[0].Offset == 666
@@ -164,7 +164,7 @@ func TestStrayPanicsEnd(t *testing.T) {
 		r := serving(t, nil)
 		run := r.c.runners[0]
 		for range strayLimit + 1 {
-			run.put(input{control: func(*runner) { panic("stray") }})
+			run.put(input[group.Request, group.Response, group.Event]{control: func(*groupRunner) { panic("stray") }})
 			synctest.Wait()
 		}
 		r.submit("commit", "g", commit(1))

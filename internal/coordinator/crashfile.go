@@ -16,9 +16,14 @@ import (
 // of its clients. Playing it repeats the panic as far as the log and the last
 // requests are to blame for it. Answers are left out: the player fills them in.
 
+// groupCrash is the file of a panic in a group, without what the log holds.
+func groupCrash(c *Crash[group.Request, group.Response, group.Event], p *panicked, state []byte) (head, tail []byte) {
+	return crashHead(c, p, state), crashTail(c)
+}
+
 // crashHead is the beginning of the file: the panic, the group's state and
 // its last events as comments.
-func crashHead(c *Crash, p *panicked, state []byte) []byte {
+func crashHead(c *Crash[group.Request, group.Response, group.Event], p *panicked, state []byte) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "core-only: the report of a panic in %s: member ids in it are those of the broker\n\n", c.What)
 	comment(&b, fmt.Sprintf("panic: %v\n%s", p.value, p.stack))
@@ -32,7 +37,7 @@ func crashHead(c *Crash, p *panicked, state []byte) []byte {
 			comment(&b, fmt.Sprintf("%s generation=%d cause=%s member=%s client=%s", e.Kind, e.Generation, e.Cause, quote(e.Member.ID), quote(e.Member.ClientID)))
 		}
 	}
-	fmt.Fprintf(&b, "\ngroup %s\n", quote(c.Group))
+	fmt.Fprintf(&b, "\ngroup %s\n", quote(c.ID))
 	return b.Bytes()
 }
 
@@ -80,7 +85,7 @@ func (r *crashRecords) text() []byte {
 
 // crashTail is the end of the file: the group's last requests. Clients have
 // the names A, B, ... in the order in which they appear.
-func crashTail(c *Crash) []byte {
+func crashTail(c *Crash[group.Request, group.Response, group.Event]) []byte {
 	var b bytes.Buffer
 	clients := make(map[string]string)
 	var last time.Duration
@@ -89,7 +94,7 @@ func crashTail(c *Crash) []byte {
 			fmt.Fprintf(&b, "+%s\n", call.now.Mono-last)
 		}
 		last = call.now.Mono
-		if call.req == nil {
+		if call.tick {
 			continue // a tick: letting the time pass is all it takes
 		}
 		who, words := requestWords(call.req)

@@ -2,18 +2,18 @@ package coordinator
 
 import "time"
 
-// dueHeap orders the groups that have a deadline, the earliest first. Each
-// entry knows its place, so that a change costs a walk up or down, and groups
+// dueHeap orders the machines that have a deadline, the earliest first. Each
+// entry knows its place, so that a change costs a walk up or down, and machines
 // without a deadline cost nothing.
-type dueHeap struct {
-	entries []*entry
+type dueHeap[Q, R, E any] struct {
+	entries []*entry[Q, R, E]
 }
 
 // nowhere is the place of an entry that is not in the heap.
 const nowhere = -1
 
-// first returns the group that is due next, or nil.
-func (h *dueHeap) first() *entry {
+// first returns the machine that is due next, or nil.
+func (h *dueHeap[Q, R, E]) first() *entry[Q, R, E] {
 	if len(h.entries) == 0 {
 		return nil
 	}
@@ -21,7 +21,7 @@ func (h *dueHeap) first() *entry {
 }
 
 // set makes at the deadline of e.
-func (h *dueHeap) set(e *entry, at time.Duration) {
+func (h *dueHeap[Q, R, E]) set(e *entry[Q, R, E], at time.Duration) {
 	if e.place == nowhere {
 		e.place = len(h.entries)
 		h.entries = append(h.entries, e)
@@ -34,7 +34,7 @@ func (h *dueHeap) set(e *entry, at time.Duration) {
 }
 
 // clear takes e out of the heap.
-func (h *dueHeap) clear(e *entry) {
+func (h *dueHeap[Q, R, E]) clear(e *entry[Q, R, E]) {
 	i := e.place
 	if i == nowhere {
 		return
@@ -51,16 +51,16 @@ func (h *dueHeap) clear(e *entry) {
 }
 
 // before breaks ties by age, so that the order never depends on chance.
-func before(a, b *entry) bool {
+func before[Q, R, E any](a, b *entry[Q, R, E]) bool {
 	return a.due < b.due || a.due == b.due && a.number < b.number
 }
 
-func (h *dueHeap) put(i int, e *entry) {
+func (h *dueHeap[Q, R, E]) put(i int, e *entry[Q, R, E]) {
 	h.entries[i] = e
 	e.place = i
 }
 
-func (h *dueHeap) up(i int) {
+func (h *dueHeap[Q, R, E]) up(i int) {
 	e := h.entries[i]
 	for i > 0 {
 		parent := (i - 1) / 2
@@ -73,7 +73,7 @@ func (h *dueHeap) up(i int) {
 	h.put(i, e)
 }
 
-func (h *dueHeap) down(i int) {
+func (h *dueHeap[Q, R, E]) down(i int) {
 	e := h.entries[i]
 	for {
 		child := 2*i + 1

@@ -8,10 +8,10 @@ import (
 
 func TestDueHeapYieldsTheEarliest(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	var h dueHeap
-	entries := make([]*entry, 200)
+	var h dueHeap[int, int, int]
+	entries := make([]*entry[int, int, int], 200)
 	for i := range entries {
-		entries[i] = &entry{number: uint64(i), place: nowhere}
+		entries[i] = &entry[int, int, int]{number: uint64(i), place: nowhere}
 	}
 	for range 20000 {
 		e := entries[rng.IntN(len(entries))]
@@ -20,7 +20,7 @@ func TestDueHeapYieldsTheEarliest(t *testing.T) {
 		} else {
 			h.set(e, time.Duration(rng.IntN(50)))
 		}
-		var want *entry
+		var want *entry[int, int, int]
 		in := 0
 		for _, e := range entries {
 			if e.place == nowhere {
@@ -41,10 +41,10 @@ func TestDueHeapYieldsTheEarliest(t *testing.T) {
 }
 
 func TestTicketsAreGivenOnce(t *testing.T) {
-	var ts tickets
+	var ts tickets[int, int]
 	seen := map[uint64]bool{0: true}
 	for i := range 1000 {
-		a, b := ts.take(nil, nil), ts.take(nil, nil)
+		a, b := ts.take(0, nil), ts.take(0, nil)
 		if seen[uint64(a)] || seen[uint64(b)] || a == b {
 			t.Fatalf("ticket %d or %d was given before", a, b)
 		}

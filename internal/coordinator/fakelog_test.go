@@ -4,6 +4,7 @@ import (
 	"slices"
 	"sync"
 
+	"rota/internal/group"
 	"rota/internal/record"
 	"rota/internal/storage"
 )
@@ -185,3 +186,5 @@ func (l *fakeLog) inFlight() int {
 	defer l.mu.Unlock()
 	return len(l.flying)
 }
+
+type groupRunner = runner[group.Request, group.Response, group.Event]

@@ -3,7 +3,7 @@ package coordinator
 import (
 	"encoding/binary"
 
-	"rota/internal/group"
+	"rota/internal/machine"
 	"rota/internal/record"
 )
 
@@ -16,65 +16,65 @@ const keepBuffer = 1 << 20
 
 // Append is a batch that the shell must append.
 type Append struct {
-	Seq  uint64       // names the batch in Appended and Completed
-	Base group.Offset // the offset that its first record must get
+	Seq  uint64         // names the batch in Appended and Completed
+	Base machine.Offset // the offset that its first record must get
 	// Batch is the encoded batch, valid until the next turn begins.
 	Batch []byte
 }
 
 // held is a reply that waits for a batch.
-type held struct {
-	entry *entry
-	reply group.Reply
+type held[Q, R, E any] struct {
+	entry *entry[Q, R, E]
+	reply machine.Reply[R]
 }
 
 // batch is one batch of the log between its first record and its durability,
 // with all that waits for it.
-type batch struct {
+type batch[Q, R, E any] struct {
 	seq     uint64
-	base    group.Offset
+	base    machine.Offset
 	durable bool
-	replies []held
-	events  []GroupEvents
-	leaving []*entry
+	replies []held[Q, R, E]
+	events  []Published[E]
+	leaving []*entry[Q, R, E]
 }
 
 // flight is the end of the log as the shard sees it: the batches that are not
 // durable yet, oldest first, the last of them perhaps still open. The records
 // of all steps of a turn go into one batch, so that they share its cost.
-type flight struct {
-	next    group.Offset // offset of the next record
-	seq     uint64       // of the newest batch
-	batches []*batch     // batches[head:] are in flight
+type flight[Q, R, E any] struct {
+	next    machine.Offset    // offset of the next record
+	seq     uint64            // of the newest batch
+	batches []*batch[Q, R, E] // batches[head:] are in flight
 	head    int
 	open    bool // the newest batch takes more records
 	builder record.Builder
 	start   int    // where the open batch begins in buf
 	buf     []byte // the batches of this turn
 	appends []Append
-	free    []*batch
+	free    []*batch[Q, R, E]
 }
 
-func (f *flight) len() int { return len(f.batches) - f.head }
+func (f *flight[Q, R, E]) len() int { return len(f.batches) - f.head }
 
 // find returns the batch if it is in flight, else nil.
-func (f *flight) find(seq uint64) *batch {
+func (f *flight[Q, R, E]) find(seq uint64) *batch[Q, R, E] {
 	if f.len() == 0 || seq < f.batches[f.head].seq {
 		return nil
 	}
 	return f.batches[f.head+int(seq-f.batches[f.head].seq)]
 }
 
-// add puts one batch of a group, which is atomic, into the open batch of the
+// add puts one batch of a machine, which is atomic, into the open batch of the
 // log or, if it does not go there, into a new one.
-func (f *flight) add(wall int64, gb *group.Batch) *batch {
-	if len(gb.Records) == 0 {
+func (f *flight[Q, R, E]) add(wall int64, mb *machine.Batch) *batch[Q, R, E] {
+	if len(mb.Records) == 0 {
 		panic("coordinator: a batch without records")
 	}
-	transactional := gb.ProducerID >= 0
+	transactional := mb.ProducerID >= 0
 	size := 0
-	for i := range gb.Records {
-		size += len(gb.Records[i].Key) + len(gb.Records[i].Value)
+	for i := range mb.Records {
+		size += len(mb.Records[i].Key) + len(mb.Records[i].Value)
 	}
 	if f.open && (transactional || f.builder.Size()+size > coalesceLimit) {
 		f.close()
@@ -82,30 +82,30 @@ func (f *flight) add(wall int64, gb *group.Batch) *batch {
 	if !f.open {
 		f.begin()
 	}
-	for i := range gb.Records {
-		r := &gb.Records[i]
+	for i := range mb.Records {
+		r := &mb.Records[i]
 		if r.Since != nil {
-			f.builder.Append(wall, r.Key, r.Value, record.Field{Key: group.EpochHeader, Value: binary.BigEndian.AppendUint32(nil, uint32(*r.Since))})
+			f.builder.Append(wall, r.Key, r.Value, record.Field{Key: machine.EpochHeader, Value: binary.BigEndian.AppendUint32(nil, uint32(*r.Since))})
 			continue
 		}
 		f.builder.Append(wall, r.Key, r.Value)
 	}
-	f.next += group.Offset(len(gb.Records))
+	f.next += machine.Offset(len(mb.Records))
 	b := f.batches[len(f.batches)-1]
 	if transactional {
-		f.builder.SetProducer(gb.ProducerID, gb.ProducerEpoch, 0)
+		f.builder.SetProducer(mb.ProducerID, mb.ProducerEpoch, 0)
 		f.builder.SetTransactional()
 		f.close()
 	}
 	return b
 }
 
-func (f *flight) begin() {
-	var b *batch
+func (f *flight[Q, R, E]) begin() {
+	var b *batch[Q, R, E]
 	if n := len(f.free); n > 0 {
 		b, f.free = f.free[n-1], f.free[:n-1]
 	} else {
-		b = new(batch)
+		b = new(batch[Q, R, E])
 	}
 	f.seq++
 	b.seq, b.base = f.seq, f.next
@@ -116,7 +116,7 @@ func (f *flight) begin() {
 }
 
 // close ends the open batch, if there is one, and hands it to the shell.
-func (f *flight) close() {
+func (f *flight[Q, R, E]) close() {
 	if !f.open {
 		return
 	}
@@ -127,7 +127,7 @@ func (f *flight) close() {
 }
 
 // takeAppends returns what has been closed since the last call.
-func (f *flight) takeAppends() []Append {
+func (f *flight[Q, R, E]) takeAppends() []Append {
 	a := f.appends
 	f.appends = f.appends[:0]
 	f.buf = f.buf[:0]
@@ -138,14 +138,14 @@ func (f *flight) takeAppends() []Append {
 }
 
 // abandon forgets the batches that have not been handed to the shell.
-func (f *flight) abandon() {
+func (f *flight[Q, R, E]) abandon() {
 	f.open = false
 	clear(f.appends)
 	f.appends = f.appends[:0]
 }
 
 // pop takes out the oldest batch.
-func (f *flight) pop() *batch {
+func (f *flight[Q, R, E]) pop() *batch[Q, R, E] {
 	b := f.batches[f.head]
 	f.batches[f.head] = nil
 	f.head++
@@ -160,7 +160,7 @@ func (f *flight) pop() *batch {
 }
 
 // recycle keeps the memory of a batch that nothing refers to any more.
-func (f *flight) recycle(b *batch) {
+func (f *flight[Q, R, E]) recycle(b *batch[Q, R, E]) {
 	const enough = 8
 	if len(f.free) >= enough {
 		return
@@ -168,14 +168,14 @@ func (f *flight) recycle(b *batch) {
 	clear(b.replies)
 	clear(b.events)
 	clear(b.leaving)
-	*b = batch{replies: b.replies[:0], events: b.events[:0], leaving: b.leaving[:0]}
+	*b = batch[Q, R, E]{replies: b.replies[:0], events: b.events[:0], leaving: b.leaving[:0]}
 	f.free = append(f.free, b)
 }
 
 // Appended says where the log put a batch, or that it refused it. A shard
 // that finds itself elsewhere than it thought is over: another writer has been
-// at the log, and offsets that the groups have noted are wrong.
-func (s *Shard) Appended(seq uint64, base group.Offset, err error) {
+// at the log, and offsets that the machines have noted are wrong.
+func (s *Shard[Q, R, E]) Appended(seq uint64, base machine.Offset, err error) {
 	b := s.flight.find(seq)
 	switch {
 	case s.ended != nil || b == nil:
@@ -188,7 +188,7 @@ func (s *Shard) Appended(seq uint64, base group.Offset, err error) {
 
 // Completed says that a batch is durable, or that it failed. What waits for
 // it leaves once every earlier batch is durable too.
-func (s *Shard) Completed(seq uint64, err error) {
+func (s *Shard[Q, R, E]) Completed(seq uint64, err error) {
 	b := s.flight.find(seq)
 	if s.ended != nil || b == nil {
 		return
@@ -204,16 +204,16 @@ func (s *Shard) Completed(seq uint64, err error) {
 }
 
 // land lets go what waited for a batch that is durable now.
-func (s *Shard) land(b *batch) {
+func (s *Shard[Q, R, E]) land(b *batch[Q, R, E]) {
 	for _, h := range b.replies {
 		s.answer(h.reply.Ticket, h.reply.Body)
 		if h.reply.Session {
-			s.running = running{entry: h.entry, what: "released"}
+			s.running = running[Q, R, E]{entry: h.entry, what: "released"}
 			h.entry.m.Released(s.now, h.reply.Ticket)
 			s.keep(h.entry)
 		}
 	}
-	s.running = running{}
+	s.running = running[Q, R, E]{}
 	s.out.Events = append(s.out.Events, b.events...)
 	for _, e := range b.leaving {
 		if e.leaving == b.seq {

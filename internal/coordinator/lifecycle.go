@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"rota/internal/group"
+	"rota/internal/machine"
 	"rota/internal/storage"
 )
 
@@ -17,7 +17,7 @@ var ErrNotServing = errors.New("shard is not served here")
 // lead makes the runner load its shard under a leader epoch and reports
 // whether it does: an epoch that is not newer than the one it knows is an
 // order that came twice, or late.
-func (r *runner) lead(epoch int32) bool {
+func (r *runner[Q, R, E]) lead(epoch int32) bool {
 	if epoch <= r.epoch || r.state == draining || r.state == stopped {
 		return false
 	}
@@ -28,7 +28,7 @@ func (r *runner) lead(epoch int32) bool {
 
 // resign makes the runner drop its shard because another leader has the newer
 // epoch, and reports whether it does.
-func (r *runner) resign(epoch int32) bool {
+func (r *runner[Q, R, E]) resign(epoch int32) bool {
 	if epoch <= r.epoch || r.state == draining || r.state == stopped {
 		return false
 	}
@@ -38,36 +38,33 @@ func (r *runner) resign(epoch int32) bool {
 }
 
 // leave ends the shard, if there is one, and what waits for it.
-func (r *runner) leave(to state) {
+func (r *runner[Q, R, E]) leave(to state) {
 	r.state = to
 	r.unload()
-	for _, f := range r.forgets {
-		f.done(ErrNotServing)
+	for _, p := range r.passing {
+		p.done(ErrNotServing)
 	}
-	r.forgets = nil
+	r.passing = nil
 }
 
 // loadResult is what a load has come to.
-type loadResult struct {
+type loadResult[Q, R, E any] struct {
 	epoch  int32
-	shard  *Shard
+	shard  *Shard[Q, R, E]
 	log    partitionLog
 	writer partitionWriter
-	next   group.Offset
+	next   machine.Offset
 	err    error
 	panic  *panicked
 }
 
 // load reads the shard of a leader epoch and hands it to the runner. It runs on
 // a goroutine of its own.
-func (r *runner) load(ctx context.Context, epoch int32, quarantined map[string]bool) {
+func (r *runner[Q, R, E]) load(ctx context.Context, epoch int32, quarantined map[string]bool) {
 	for {
-		res := loadResult{epoch: epoch}
-		settings := r.c.settings.Load()
-		res.shard = NewShard(ShardConfig{
-			Group: settings.group, ExpireInterval: settings.expireInterval,
-			Epoch: epoch, Quarantined: quarantined, New: r.c.newMachine,
-		})
+		res := loadResult[Q, R, E]{epoch: epoch}
+		res.shard = NewShard(ShardConfig[Q, R, E]{Kind: r.c.newKind(), Epoch: epoch, Quarantined: quarantined})
+		r.c.configure(res.shard)
 		res.panic = protect(func() {
 			if res.log, res.err = r.c.open(r.p); res.err == nil {
 				res.writer = res.log.Writer(epoch)
@@ -78,14 +75,14 @@ func (r *runner) load(ctx context.Context, epoch int32, quarantined map[string]b
 			continue // the log start has moved under the reader
 		}
 		if ctx.Err() == nil {
-			r.put(input{control: func(r *runner) { r.loaded(&res) }})
+			r.control(func(r *runner[Q, R, E]) { r.loaded(&res) })
 		}
 		return
 	}
 }
 
 // loaded takes over what a load has come to.
-func (r *runner) loaded(res *loadResult) {
+func (r *runner[Q, R, E]) loaded(res *loadResult[Q, R, E]) {
 	if r.state != loading || res.epoch != r.epoch {
 		return // overtaken by a later order
 	}
@@ -99,7 +96,7 @@ func (r *runner) loaded(res *loadResult) {
 	}
 	defer r.loadedOnce()
 	if res.err != nil {
-		r.c.config.Log.Error("groups cannot be loaded, their requests are refused until the partition is loaded again",
+		r.c.config.Log.Error("shard cannot be loaded, its requests are refused until it is loaded again",
 			"partition", r.p, "epoch", res.epoch, "err", res.err)
 		r.leave(failed)
 		return
@@ -108,29 +105,28 @@ func (r *runner) loaded(res *loadResult) {
 		r.c.config.Log.Warn("records of an unknown type were skipped", "partition", r.p, "type", kind, "records", n)
 	}
 	r.state, r.shard, r.log, r.writer = active, res.shard, res.log, res.writer
-	settings := r.c.settings.Load()
-	r.shard.SetConfig(settings.group, settings.expireInterval)
+	r.c.configure(r.shard)
 	r.begin()
 	r.shard.Activate(res.next)
-	for _, f := range r.forgets {
-		r.shard.ForgetTopic(f.req, f.end)
+	for _, p := range r.passing {
+		r.shard.Pass(p.req, p.answer, p.end)
 	}
 }
 
-func (r *runner) loadedOnce() {
+func (r *runner[Q, R, E]) loadedOnce() {
 	if !r.first {
 		r.first = true
 		r.c.loadedOne()
 	}
 }
 
-// over sees to a shard that has ended. If nobody wanted that, its groups are
+// over sees to a shard that has ended. If nobody wanted that, its machines are
 // loaded again under a new leader epoch.
-func (r *runner) over(why error) {
+func (r *runner[Q, R, E]) over(why error) {
 	r.shard, r.writer = nil, nil
 	switch r.state {
 	case active:
-		r.c.config.Log.Error("groups are loaded again", "partition", r.p, "epoch", r.epoch, "err", why)
+		r.c.config.Log.Error("shard is loaded again", "partition", r.p, "epoch", r.epoch, "err", why)
 		r.state = loading
 		if r.trouble.stray > strayLimit {
 			r.leave(failed)
@@ -147,14 +143,14 @@ func (r *runner) over(why error) {
 }
 
 // reload takes the next leader epoch and loads the shard, on a goroutine.
-func (r *runner) reload() {
+func (r *runner[Q, R, E]) reload() {
 	old, quarantined := r.epoch, r.trouble.quarantined
 	r.c.background(func(ctx context.Context) {
 		epoch, err := r.c.takeEpoch(ctx)
 		if err != nil {
 			return
 		}
-		if leads, err := r.ask(func(r *runner) bool { return r.epoch == old && r.lead(epoch) }); err == nil && leads {
+		if leads, err := r.ask(func(r *runner[Q, R, E]) bool { return r.epoch == old && r.lead(epoch) }); err == nil && leads {
 			r.load(ctx, epoch, quarantined)
 		}
 	})
@@ -167,7 +163,7 @@ const (
 )
 
 // takeEpoch takes the next leader epoch. It tries until it gets one or ctx ends.
-func (c *Coordinator) takeEpoch(ctx context.Context) (int32, error) {
+func (c *shell[Q, R, E]) takeEpoch(ctx context.Context) (int32, error) {
 	pause := epochPause
 	for {
 		epoch, err := c.config.NextEpoch()
@@ -186,46 +182,47 @@ func (c *Coordinator) takeEpoch(ctx context.Context) (int32, error) {
 	}
 }
 
-// forget is a topic whose offsets go.
-type forget struct {
-	req  group.ForgetTopic
-	done func(error)
-	r    *runner
+// passing is a request that goes to every machine of a shard.
+type passing[Q, R, E any] struct {
+	req    Q
+	answer R
+	done   func(error)
+	r      *runner[Q, R, E]
 }
 
-// forget begins to remove a topic's offsets. A shard that is loading, or ends
-// before it is done, begins again when it is loaded.
-func (r *runner) forget(f *forget) {
+// pass begins to run a request on every machine. A shard that is loading, or
+// ends before it is done, begins again when it is loaded.
+func (r *runner[Q, R, E]) pass(p *passing[Q, R, E]) {
 	switch r.state {
 	case active:
-		r.forgets = append(r.forgets, f)
-		r.shard.ForgetTopic(f.req, f.end)
+		r.passing = append(r.passing, p)
+		r.shard.Pass(p.req, p.answer, p.end)
 	case loading:
-		r.forgets = append(r.forgets, f)
+		r.passing = append(r.passing, p)
 	case failed, away, draining, stopped:
-		f.done(ErrNotServing)
+		p.done(ErrNotServing)
 	}
 }
 
 // end is called as the release of the shard's answer.
-func (f *forget) end(group.Response) {
-	f.r.forgets = slices.DeleteFunc(f.r.forgets, func(o *forget) bool { return o == f })
-	f.done(nil)
+func (p *passing[Q, R, E]) end(R) {
+	p.r.passing = slices.DeleteFunc(p.r.passing, func(o *passing[Q, R, E]) bool { return o == p })
+	p.done(nil)
 }
 
 // drain lets what is in flight end and then unloads the shard; done is closed
 // when that has happened. New requests are refused from now on.
-func (r *runner) drain(done chan struct{}) {
+func (r *runner[Q, R, E]) drain(done chan struct{}) {
 	if r.state == stopped || r.state == draining && r.shard == nil {
 		close(done)
 		return
 	}
 	r.state = draining
 	r.drained = append(r.drained, done)
-	for _, f := range r.forgets {
-		f.done(ErrNotServing)
+	for _, p := range r.passing {
+		p.done(ErrNotServing)
 	}
-	r.forgets = nil
+	r.passing = nil
 	if r.shard != nil {
 		r.shard.Drain()
 		return
@@ -235,7 +232,7 @@ func (r *runner) drain(done chan struct{}) {
 
 // stop ends the runner: it takes nothing any more, and r.gone is closed once it
 // is at rest.
-func (r *runner) stop() {
+func (r *runner[Q, R, E]) stop() {
 	r.leave(stopped)
 	for _, c := range r.drained {
 		close(c)

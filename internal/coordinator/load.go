@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"rota/internal/group"
+	"rota/internal/machine"
 	"rota/internal/record"
 	"rota/internal/storage"
 )
@@ -15,7 +15,7 @@ const loadStep = 1 << 20
 // replayLog reads the log from its start to its end into s, and returns the
 // end. The end is that of the last append, durable or not: what is still on
 // its way from a writer before this one is waited for.
-func replayLog(ctx context.Context, log partitionLog, s *Shard) (group.Offset, error) {
+func replayLog[Q, R, E any](ctx context.Context, log partitionLog, s *Shard[Q, R, E]) (machine.Offset, error) {
 	more := make(chan struct{}, 1)
 	stop := log.Watch(func() {
 		select {

@@ -28,7 +28,7 @@ func BenchmarkReplay(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		s := NewShard(ShardConfig{Group: testConfig(), Epoch: 1})
+		s := NewGroupShard(GroupShardConfig{Group: testConfig(), Epoch: 1})
 		var codec record.Codec
 		for _, batch := range log {
 			if err := s.Replay(batch, &codec); err != nil {

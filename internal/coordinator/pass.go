@@ -3,34 +3,37 @@ package coordinator
 import (
 	"time"
 
-	"rota/internal/group"
+	"rota/internal/machine"
 )
 
-// passStep is how many groups a pass visits in one turn, so that requests do
+// passStep is how many machines a pass visits in one turn, so that requests do
 // not wait for it.
 const passStep = 128
 
-// pass is a request that goes to every group, a few in each turn.
-type pass struct {
-	req    group.Request
-	ticket group.Ticket
+// pass is a request that goes to every machine, a few in each turn.
+type pass[Q, R any] struct {
+	req    Q
+	ticket machine.Ticket
 	asked  bool   // someone waits for the end: ticket is open
+	answer R      // what that one gets
 	left   int    // groups not visited yet: order[:left]
 	last   uint64 // the last batch that the pass wrote to
 }
 
-// ForgetTopic begins a pass that removes a topic's offsets from every group.
-// done comes back in a Release once all of it is durable.
-func (s *Shard) ForgetTopic(req group.ForgetTopic, done func(group.Response)) {
+// Pass begins to run a request on every machine of the shard. done comes back
+// in a Release, with answer, once all records that come of it are durable. What
+// the machines themselves reply is dropped.
+func (s *Shard[Q, R, E]) Pass(req Q, answer R, done func(R)) {
 	if s.ended != nil {
 		return
 	}
 	t := s.tickets.take(req, done)
-	s.passes = append(s.passes, &pass{req: req, ticket: t, asked: true, left: len(s.order)})
+	s.tickets.get(t).pass = true
+	s.passes = append(s.passes, &pass[Q, R]{req: req, ticket: t, asked: true, answer: answer, left: len(s.order)})
 }
 
 // passDeadline is when runPasses next has work.
-func (s *Shard) passDeadline() (time.Duration, bool) {
+func (s *Shard[Q, R, E]) passDeadline() (time.Duration, bool) {
 	switch {
 	case len(s.passes) > 0 && s.full:
 		return s.now.Mono + time.Second, true
@@ -43,14 +46,14 @@ func (s *Shard) passDeadline() (time.Duration, bool) {
 }
 
 // runPasses begins a pass of Expire if one is due and none waits, and goes on
-// with the oldest pass. A group that begins to exist meanwhile is not visited: it has nothing
+// with the oldest pass. A machine that begins to exist meanwhile is not visited: it has nothing
 // that the pass looks for. One that is dropped hands its place to the last
 // one, which is either visited already or then visited in its new place.
-func (s *Shard) runPasses() {
+func (s *Shard[Q, R, E]) runPasses() {
 	if len(s.order) > 0 && s.nextRun <= s.now.Mono {
 		s.nextRun = s.now.Mono + s.interval
 		if !s.expiring() {
-			s.passes = append(s.passes, &pass{req: group.Expire{}, left: len(s.order)})
+			s.passes = append(s.passes, &pass[Q, R]{req: s.kind.Expire(), left: len(s.order)})
 		}
 	}
 	if len(s.passes) == 0 || s.full {
@@ -72,7 +75,7 @@ func (s *Shard) runPasses() {
 
 // expiring reports whether a pass of Expire is under way, or waits: while the
 // log is full they would pile up.
-func (s *Shard) expiring() bool {
+func (s *Shard[Q, R, E]) expiring() bool {
 	for _, p := range s.passes {
 		if !p.asked {
 			return true
@@ -81,14 +84,14 @@ func (s *Shard) expiring() bool {
 	return false
 }
 
-func (s *Shard) endPass(p *pass) {
+func (s *Shard[Q, R, E]) endPass(p *pass[Q, R]) {
 	s.passes = s.passes[1:]
 	if !p.asked {
 		return
 	}
-	reply := group.Reply{Ticket: p.ticket, Body: group.Forgotten{}}
+	reply := machine.Reply[R]{Ticket: p.ticket, Body: p.answer}
 	if b := s.flight.find(p.last); b != nil {
-		b.replies = append(b.replies, held{reply: reply})
+		b.replies = append(b.replies, held[Q, R, E]{reply: reply})
 	} else {
 		s.answer(p.ticket, reply.Body)
 	}

@@ -10,7 +10,7 @@ import (
 // TestPassesDoNotPileUp: while the log is full no pass over the groups can run,
 // and one that waits is enough.
 func TestPassesDoNotPileUp(t *testing.T) {
-	d := newDriver(t, ShardConfig{ExpireInterval: time.Second})
+	d := newDriver(t, GroupShardConfig{ExpireInterval: time.Second})
 	d.ask("A", "g", group.Commit{Version: 8, Generation: -1, Retention: -1, Offsets: []group.CommitOffset{{TopicPartition: group.TopicPartition{Topic: "t"}, Timestamp: -1}}})
 	d.landAll()
 	for range 100 {

@@ -1,30 +1,35 @@
 package coordinator
 
-import "rota/internal/group"
+import "rota/internal/machine"
 
 // recentLength is how many calls, and how many lots of events, a shard
 // remembers for the report of a panic.
 const recentLength = 32
 
 // recent is what has happened last in a shard.
-type recent struct {
-	calls  ring[recentCall]
-	events ring[GroupEvents]
+type recent[Q, E any] struct {
+	calls  ring[recentCall[Q]]
+	events ring[Published[E]]
 }
 
-// recentCall is a request, or a tick if there is none.
-type recentCall struct {
-	now   group.Now
-	group string
-	req   group.Request
+// recentCall is a request or a tick.
+type recentCall[Q any] struct {
+	now  machine.Now
+	id   string
+	tick bool
+	req  Q
 }
 
-func (r *recent) note(now group.Now, id string, req group.Request) {
-	r.calls.push(recentCall{now, id, req})
+func (r *recent[Q, E]) note(now machine.Now, id string, req Q) {
+	r.calls.push(recentCall[Q]{now: now, id: id, req: req})
 }
 
-func (r *recent) noteEvents(id string, events []group.Event) {
-	r.events.push(GroupEvents{id, events})
+func (r *recent[Q, E]) noteTick(now machine.Now, id string) {
+	r.calls.push(recentCall[Q]{now: now, id: id, tick: true})
+}
+
+func (r *recent[Q, E]) noteEvents(id string, events []E) {
+	r.events.push(Published[E]{id, events})
 }
 
 // ring keeps the last recentLength values.

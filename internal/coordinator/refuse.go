@@ -4,16 +4,17 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 
 	"rota/internal/group"
+	"rota/internal/machine"
 )
 
 // The codes that the shell itself answers with.
 var (
-	codeUnknownServerError        = group.Code(kerr.UnknownServerError.Code)
-	codeCoordinatorLoadInProgress = group.Code(kerr.CoordinatorLoadInProgress.Code)
-	codeCoordinatorNotAvailable   = group.Code(kerr.CoordinatorNotAvailable.Code)
-	codeNotCoordinator            = group.Code(kerr.NotCoordinator.Code)
-	codeInvalidGroupID            = group.Code(kerr.InvalidGroupID.Code)
-	codeInvalidSessionTimeout     = group.Code(kerr.InvalidSessionTimeout.Code)
+	codeUnknownServerError        = machine.Code(kerr.UnknownServerError.Code)
+	codeCoordinatorLoadInProgress = machine.Code(kerr.CoordinatorLoadInProgress.Code)
+	codeCoordinatorNotAvailable   = machine.Code(kerr.CoordinatorNotAvailable.Code)
+	codeNotCoordinator            = machine.Code(kerr.NotCoordinator.Code)
+	codeInvalidGroupID            = machine.Code(kerr.InvalidGroupID.Code)
+	codeInvalidSessionTimeout     = machine.Code(kerr.InvalidSessionTimeout.Code)
 )
 
 // takesEmptyID reports whether a request may name the group "". Those that
@@ -26,19 +27,9 @@ func takesEmptyID(req group.Request) bool {
 	return false
 }
 
-// mayWrite reports whether a request can put records into the log. A
-// Heartbeat and the requests that only read go on while it takes none.
-func mayWrite(req group.Request) bool {
-	switch req.(type) {
-	case group.Heartbeat, group.FetchOffsets, group.Describe:
-		return false
-	}
-	return true
-}
-
 // refusedBefore is the code of a request that is refused whatever its shard's
 // state, or 0.
-func refusedBefore(id string, req group.Request, c *group.Config) group.Code {
+func refusedBefore(id string, req group.Request, c *group.Config) machine.Code {
 	if id == "" && !takesEmptyID(req) {
 		return codeInvalidGroupID
 	}

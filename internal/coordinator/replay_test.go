@@ -174,7 +174,7 @@ func TestSessionsBeginWithTheLoad(t *testing.T) {
 
 func TestLoadOfManyGroups(t *testing.T) {
 	const groups = 100_000
-	s := NewShard(ShardConfig{Group: testConfig(), ExpireInterval: time.Hour, Epoch: 2})
+	s := NewGroupShard(GroupShardConfig{Group: testConfig(), ExpireInterval: time.Hour, Epoch: 2})
 	var codec record.Codec
 	records := make([]group.Record, 0, 1000)
 	for i := range groups {
@@ -253,7 +253,7 @@ func FuzzReplay(f *testing.F) {
 			{ID: "m", ClientID: "c", SessionTimeout: 10000, RebalanceTimeout: 10000, Subscription: []byte{}, Assignment: []byte{1}},
 		}})}))
 	f.Fuzz(func(t *testing.T, log []byte) {
-		s := NewShard(ShardConfig{Group: testConfig(), ExpireInterval: time.Hour, Epoch: 2})
+		s := NewGroupShard(GroupShardConfig{Group: testConfig(), ExpireInterval: time.Hour, Epoch: 2})
 		var codec record.Codec
 		next := group.Offset(0)
 		for batch, err := range record.Batches(log) {

@@ -4,11 +4,11 @@ import (
 	"sync"
 	"time"
 
-	"rota/internal/group"
+	"rota/internal/machine"
 	"rota/internal/storage"
 )
 
-// partitionLog is the log of one partition of __consumer_offsets.
+// partitionLog is the log of one partition of an internal topic.
 type partitionLog interface {
 	Bounds() storage.Bounds
 	Read(dst []byte, offset int64, o storage.ReadOptions) ([]byte, storage.ReadInfo, error)
@@ -38,30 +38,30 @@ const keepInputs = 1024
 // busy is the token of whoever is at work. It is taken and given back under
 // mu; everything below it belongs to its holder. No lock is held while the
 // shard runs.
-type runner struct {
-	c *Coordinator
+type runner[Q, R, E any] struct {
+	c *shell[Q, R, E]
 	p int32
 
 	mu    sync.Mutex
-	queue []input // what has arrived
+	queue []input[Q, R, E] // what has arrived
 	busy  bool
 	shut  bool // nothing is taken any more
 
 	state   state
 	epoch   int32 // of the newest leadership that this shard knows of
-	shard   *Shard
+	shard   *Shard[Q, R, E]
 	log     partitionLog
 	writer  partitionWriter
-	now     group.Now // of this turn
-	inputs  []input   // of this turn
-	at      int       // inputs[:at] have been dealt with
-	again   bool      // there is work without new inputs
+	now     machine.Now      // of this turn
+	inputs  []input[Q, R, E] // of this turn
+	at      int              // inputs[:at] have been dealt with
+	again   bool             // there is work without new inputs
 	timer   *time.Timer
-	wakeAt  time.Duration // when timer runs out, 0 if it is not running
-	idle    []*completion // to be used again
-	landed  *completion   // being dealt with by land
-	refused []Release     // answers that no shard has to do with
-	forgets []*forget
+	wakeAt  time.Duration          // when timer runs out, 0 if it is not running
+	idle    []*completion[Q, R, E] // to be used again
+	landed  *completion[Q, R, E]   // being dealt with by land
+	refused []Release[R]           // answers that no shard has to do with
+	passing []*passing[Q, R, E]
 	trouble trouble
 	ended   bool            // gone is closed
 	gone    chan struct{}   // closed when the runner has shut and is at rest
@@ -89,30 +89,31 @@ const (
 	stopped
 )
 
-// input is one thing that happened. Exactly one of req, control and completed
-// is set, or none: then a timer ran out.
-type input struct {
-	req  group.Request
-	id   string
-	done func(group.Response)
+// input is one thing that happened. It is a request, a control, or the outcome
+// of an append; else a timer ran out.
+type input[Q, R, E any] struct {
+	asked bool // req, id and done are set
+	req   Q
+	id    string
+	done  func(R)
 
-	control   func(*runner)
-	completed *completion
+	control   func(*runner[Q, R, E])
+	completed *completion[Q, R, E]
 	err       error // with completed
 }
 
 // completion hands the outcome of an append back to the runner. Completions
 // are used again, so that an append allocates nothing.
-type completion struct {
-	r     *runner
-	shard *Shard
+type completion[Q, R, E any] struct {
+	r     *runner[Q, R, E]
+	shard *Shard[Q, R, E]
 	seq   uint64
 	done  func(error) // calls r.complete(c, err)
 }
 
 // put brings an input and, if nobody is at work, does the work. It reports
 // false if the runner takes nothing any more.
-func (r *runner) put(in input) bool {
+func (r *runner[Q, R, E]) put(in input[Q, R, E]) bool {
 	r.mu.Lock()
 	if r.shut {
 		r.mu.Unlock()
@@ -130,11 +131,17 @@ func (r *runner) put(in input) bool {
 	return true
 }
 
+// control runs f as an input. It reports false if the runner takes nothing any
+// more.
+func (r *runner[Q, R, E]) control(f func(*runner[Q, R, E])) bool {
+	return r.put(input[Q, R, E]{control: f})
+}
+
 // ask runs f as an input and waits for what it returns. Errors: ErrNotServing
 // if the runner takes nothing any more.
-func (r *runner) ask(f func(*runner) bool) (bool, error) {
+func (r *runner[Q, R, E]) ask(f func(*runner[Q, R, E]) bool) (bool, error) {
 	answer := make(chan bool, 1)
-	if !r.put(input{control: func(r *runner) { answer <- f(r) }}) {
+	if !r.put(input[Q, R, E]{control: func(r *runner[Q, R, E]) { answer <- f(r) }}) {
 		return false, ErrNotServing
 	}
 	return <-answer, nil
@@ -143,14 +150,14 @@ func (r *runner) ask(f func(*runner) bool) (bool, error) {
 // complete brings the outcome of an append. It comes from the store, which may
 // not be called back here: if that is all there is to do it is done at once,
 // because answering does not append; everything else is left to a goroutine.
-func (r *runner) complete(c *completion, err error) {
+func (r *runner[Q, R, E]) complete(c *completion[Q, R, E], err error) {
 	r.mu.Lock()
 	if r.shut {
 		r.mu.Unlock()
 		return
 	}
 	if r.busy || err != nil || len(r.queue) > 0 {
-		r.queue = append(r.queue, input{completed: c, err: err})
+		r.queue = append(r.queue, input[Q, R, E]{completed: c, err: err})
 		start := !r.busy
 		r.busy = true
 		r.mu.Unlock()
@@ -166,14 +173,14 @@ func (r *runner) complete(c *completion, err error) {
 }
 
 // rest gives the token back, or to a goroutine if there is more to do.
-func (r *runner) rest() {
+func (r *runner[Q, R, E]) rest() {
 	if !r.pause() {
 		go r.run()
 	}
 }
 
 // run works until there is nothing to do.
-func (r *runner) run() {
+func (r *runner[Q, R, E]) run() {
 	for {
 		r.turn()
 		if r.pause() {
@@ -183,7 +190,7 @@ func (r *runner) run() {
 }
 
 // pause gives the token back if there is nothing to do.
-func (r *runner) pause() bool {
+func (r *runner[Q, R, E]) pause() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.queue) > 0 || r.again {
@@ -198,7 +205,7 @@ func (r *runner) pause() bool {
 }
 
 // turn deals with all that has arrived.
-func (r *runner) turn() {
+func (r *runner[Q, R, E]) turn() {
 	r.mu.Lock()
 	r.inputs, r.queue = r.queue, r.inputs[:0]
 	r.mu.Unlock()
@@ -206,9 +213,9 @@ func (r *runner) turn() {
 	r.travel()
 	r.begin()
 	for r.at < len(r.inputs) { // once, and once more after each panic
-		r.guard((*runner).takeInputs)
+		r.guard((*runner[Q, R, E]).takeInputs)
 	}
-	r.guard((*runner).finish)
+	r.guard((*runner[Q, R, E]).finish)
 	clear(r.inputs)
 	if cap(r.inputs) > keepInputs {
 		r.inputs = nil
@@ -218,15 +225,15 @@ func (r *runner) turn() {
 }
 
 // land deals with one batch that has become durable.
-func (r *runner) land(c *completion) {
+func (r *runner[Q, R, E]) land(c *completion[Q, R, E]) {
 	r.again = false
 	r.begin()
 	r.landed = c
-	r.guard((*runner).takeLanded)
+	r.guard((*runner[Q, R, E]).takeLanded)
 	r.end()
 }
 
-func (r *runner) begin() {
+func (r *runner[Q, R, E]) begin() {
 	r.now = r.c.config.Now()
 	r.now.Mono += r.ahead
 	if r.shard != nil {
@@ -235,12 +242,12 @@ func (r *runner) begin() {
 }
 
 // takeInputs deals with the inputs of the turn, from r.at on.
-func (r *runner) takeInputs() {
+func (r *runner[Q, R, E]) takeInputs() {
 	for r.at < len(r.inputs) {
 		in := &r.inputs[r.at]
 		r.at++
 		switch {
-		case in.req != nil:
+		case in.asked:
 			r.request(in)
 		case in.completed != nil:
 			r.outcome(in.completed, in.err)
@@ -252,16 +259,16 @@ func (r *runner) takeInputs() {
 	}
 }
 
-func (r *runner) request(in *input) {
+func (r *runner[Q, R, E]) request(in *input[Q, R, E]) {
 	if r.state == active {
 		r.shard.Submit(in.id, in.req, in.done)
 		return
 	}
-	r.refused = append(r.refused, Release{Done: in.done, Body: group.Refuse(in.req, r.state.refusal())})
+	r.refused = append(r.refused, Release[R]{Done: in.done, Body: r.c.refuse(in.req, r.state.refusal())})
 }
 
 // outcome tells the shard of an append, if it is still that shard's.
-func (r *runner) outcome(c *completion, err error) {
+func (r *runner[Q, R, E]) outcome(c *completion[Q, R, E], err error) {
 	if c.shard == r.shard && r.shard != nil {
 		r.shard.Completed(c.seq, err)
 	}
@@ -269,14 +276,14 @@ func (r *runner) outcome(c *completion, err error) {
 	r.idle = append(r.idle, c)
 }
 
-func (r *runner) takeLanded() {
+func (r *runner[Q, R, E]) takeLanded() {
 	c := r.landed
 	r.landed = nil
 	r.outcome(c, nil)
 }
 
 // refusal is the code of requests that arrive in a state other than active.
-func (s state) refusal() group.Code {
+func (s state) refusal() machine.Code {
 	switch s {
 	case loading:
 		return codeCoordinatorLoadInProgress
@@ -288,7 +295,7 @@ func (s state) refusal() group.Code {
 }
 
 // finish ends the shard's turn and appends what it says.
-func (r *runner) finish() {
+func (r *runner[Q, R, E]) finish() {
 	if r.shard == nil {
 		return
 	}
@@ -305,12 +312,12 @@ func (r *runner) finish() {
 	}
 }
 
-func (r *runner) completion(seq uint64) *completion {
-	var c *completion
+func (r *runner[Q, R, E]) completion(seq uint64) *completion[Q, R, E] {
+	var c *completion[Q, R, E]
 	if n := len(r.idle); n > 0 {
 		c, r.idle = r.idle[n-1], r.idle[:n-1]
 	} else {
-		c = &completion{r: r}
+		c = &completion[Q, R, E]{r: r}
 		c.done = func(err error) { r.complete(c, err) }
 	}
 	c.shard, c.seq = r.shard, seq
@@ -319,7 +326,7 @@ func (r *runner) completion(seq uint64) *completion {
 
 // end does what the shard says, sets the timer, and sees to a shard that is
 // over.
-func (r *runner) end() {
+func (r *runner[Q, R, E]) end() {
 	release(r.refused)
 	r.refused = r.refused[:0]
 	if r.shard == nil {
@@ -331,7 +338,7 @@ func (r *runner) end() {
 	out := r.shard.Take()
 	release(out.Releases)
 	for i := range out.Events {
-		r.c.config.Events(out.Events[i].Group, out.Events[i].Events)
+		r.c.publish(out.Events[i].ID, out.Events[i].Events)
 	}
 	clear(out.Events)
 	if why := r.shard.Ended(); why != nil {
@@ -342,14 +349,14 @@ func (r *runner) end() {
 }
 
 // unload ends the shard, if there is one, come what may.
-func (r *runner) unload() {
+func (r *runner[Q, R, E]) unload() {
 	if r.shard != nil {
-		r.guard(func(r *runner) { r.shard.Unload() })
+		r.guard(func(r *runner[Q, R, E]) { r.shard.Unload() })
 	}
 }
 
 // release sends answers.
-func release(answers []Release) {
+func release[R any](answers []Release[R]) {
 	for i := range answers {
 		answers[i].Done(answers[i].Body)
 	}
@@ -358,7 +365,7 @@ func release(answers []Release) {
 
 // setTimer makes sure that a turn comes when the shard next has work. A timer
 // that runs out too early is left alone: the turn finds nothing to do.
-func (r *runner) setTimer() {
+func (r *runner[Q, R, E]) setTimer() {
 	at, ok := r.shard.Deadline()
 	if !ok {
 		return
@@ -372,7 +379,7 @@ func (r *runner) setTimer() {
 	}
 	r.wakeAt = at
 	if r.timer == nil {
-		r.timer = time.AfterFunc(at-r.now.Mono, func() { r.put(input{}) })
+		r.timer = time.AfterFunc(at-r.now.Mono, func() { r.put(input[Q, R, E]{}) })
 	} else {
 		r.timer.Reset(at - r.now.Mono)
 	}

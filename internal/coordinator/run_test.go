@@ -42,7 +42,7 @@ func (w testWriter) Write(b []byte) (int, error) {
 type rigConfig struct {
 	Config
 	log        *fakeLog
-	newMachine func(id string, c *group.Config) Machine
+	newMachine func(id string, c *group.Config) GroupMachine
 }
 
 func newRig(t *testing.T, change func(*rigConfig)) *rig {
@@ -394,7 +394,7 @@ func TestLeadershipOrdersAreIdempotent(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := serving(t, nil)
 		run := r.c.runners[0]
-		order := func(f func(*runner) bool) bool {
+		order := func(f func(*groupRunner) bool) bool {
 			t.Helper()
 			did, err := run.ask(f)
 			if err != nil {
@@ -402,8 +402,8 @@ func TestLeadershipOrdersAreIdempotent(t *testing.T) {
 			}
 			return did
 		}
-		lead := func(e int32) bool { return order(func(r *runner) bool { return r.lead(e) }) }
-		resign := func(e int32) bool { return order(func(r *runner) bool { return r.resign(e) }) }
+		lead := func(e int32) bool { return order(func(r *groupRunner) bool { return r.lead(e) }) }
+		resign := func(e int32) bool { return order(func(r *groupRunner) bool { return r.resign(e) }) }
 		if !lead(5) {
 			t.Fatal("a newer epoch is ignored")
 		}

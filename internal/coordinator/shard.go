@@ -3,8 +3,7 @@ package coordinator
 import (
 	"time"
 
-	"rota/internal/group"
-	"rota/internal/schema"
+	"rota/internal/machine"
 )
 
 // lateness is how far a deadline may be overdue before the shard concludes
@@ -15,42 +14,26 @@ const lateness = 500 * time.Millisecond
 // has piled up in connections is read before the first of them comes.
 const catchUp = 100 * time.Millisecond
 
-// Machine is a pure state machine that a Shard runs; *group.Group is one.
-type Machine interface {
-	Exists() bool
-	Step(now group.Now, at group.Offset, t group.Ticket, req group.Request) group.Effects
-	Tick(now group.Now, at group.Offset) group.Effects
-	Deadline() (time.Duration, bool)
-	Apply(e group.Entry) error
-	Loaded(now group.Now, at group.Offset, epoch int32) group.Effects
-	Released(now group.Now, t group.Ticket)
-	Forgive(now group.Now, late time.Duration)
-	Unload(now group.Now) group.Effects
-	Summary() group.Summary
-	MarshalText() ([]byte, error)
-}
-
 // ShardConfig says what a Shard runs on.
-type ShardConfig struct {
-	Group group.Config
+type ShardConfig[Q, R, E any] struct {
+	Kind Kind[Q, R, E]
 	// Epoch is the shard's leader epoch.
 	Epoch int32
-	// ExpireInterval is the pause between two passes of Expire over the groups.
+	// ExpireInterval is the pause between two passes of Expire over the machines.
 	ExpireInterval time.Duration
-	// Quarantined groups are not loaded, not ticked, and answered with
+	// Quarantined machines are not loaded, not ticked, and answered with
 	// UNKNOWN_SERVER_ERROR: they have brought the shard down too often.
 	Quarantined map[string]bool
-	// New makes the machine of a group. Default: group.New.
-	New func(id string, c *group.Config) Machine
 }
 
-// Shard decides what happens to the groups of one partition of
-// __consumer_offsets. It has no goroutine, clock, lock or log: whoever drives
-// it tells it what happened and does what it says. In the order of a life:
+// Shard decides what happens to the machines of one kind whose records one
+// partition of an internal topic holds: the groups of a partition of
+// __consumer_offsets, for one. It has no goroutine, clock, lock or log: whoever
+// drives it tells it what happened and does what it says. In the order of a life:
 //
 //   - Replay every batch of the log, then Activate.
-//   - In turns: Begin, then any number of Submit, ForgetTopic, Completed and
-//     SetConfig, then Finish. Append what Finish returns, in order, and tell
+//   - In turns: Begin, then any number of Submit, Pass, Completed and
+//     SetInterval, then Finish. Append what Finish returns, in order, and tell
 //     Appended of each one. Then Take, and do what it says: send the answers
 //     in order, publish the events.
 //   - Between turns, wake up at Deadline. Begin and Finish alone make a turn
@@ -59,128 +42,122 @@ type ShardConfig struct {
 //     answered, and all further calls do nothing. Its successor loads anew.
 //
 // A panic in the middle of a turn is reported to Crashed, which ends the shard.
-type Shard struct {
-	config      group.Config
+type Shard[Q, R, E any] struct {
+	kind        Kind[Q, R, E]
 	epoch       int32
 	interval    time.Duration
 	quarantined map[string]bool
-	newMachine  func(id string, c *group.Config) Machine
 
-	groups map[string]*entry
-	order  []*entry // the same, in an order that chance has no part in
-	due    dueHeap
-	born   uint64 // entries made so far
+	machines map[string]*entry[Q, R, E]
+	order    []*entry[Q, R, E] // the same, in an order that chance has no part in
+	due      dueHeap[Q, R, E]
+	born     uint64 // entries made so far
 
-	tickets tickets
-	flight  flight
-	passes  []*pass
+	tickets tickets[Q, R]
+	flight  flight[Q, R, E]
+	passes  []*pass[Q, R]
 	nextRun time.Duration // when the next pass of Expire begins
 
-	now      group.Now // of this turn
-	full     bool      // nothing may be appended in this turn
+	now      machine.Now // of this turn
+	full     bool        // nothing may be appended in this turn
 	draining bool
 	ended    error
-	running  running
-	recent   recent
-	out      Actions
-	// While the log is replayed: the groups that have something pending of a
+	running  running[Q, R, E]
+	recent   recent[Q, E]
+	out      Actions[R, E]
+	// While the log is replayed: the machines that have something pending of a
 	// producer, and the records of unknown types.
-	transactions map[int64][]*entry
-	keys         schema.KeyReader
-	key          schema.OffsetKey // the one being replayed
+	transactions map[int64][]*entry[Q, R, E]
 	skipped      map[int16]int
 	// sessions are the answers of a step that begin a session and have left.
-	sessions []group.Ticket
+	sessions []machine.Ticket
 }
 
-// entry is one group of the shard.
-type entry struct {
+// entry is one machine of the shard.
+type entry[Q, R, E any] struct {
 	id     string
-	m      Machine
+	m      Machine[Q, R, E]
 	number uint64        // rises with each entry made
 	index  int           // place in Shard.order, nowhere if not kept
 	place  int           // place in Shard.due, nowhere if it has no deadline
 	due    time.Duration // its deadline, if it is in Shard.due
-	last   uint64        // the last batch that holds records of the group
-	// leaving is the batch at whose end the group may be dropped.
+	last   uint64        // the last batch that holds records of the machine
+	// leaving is the batch at whose end the machine may be dropped.
 	leaving uint64
 	broken  bool // its machine has panicked
 }
 
 // Actions is what the shell must do after a turn.
-type Actions struct {
+type Actions[R, E any] struct {
 	// Releases are answers that may leave, in order.
-	Releases []Release
+	Releases []Release[R]
 	// Events may be published, in order.
-	Events []GroupEvents
+	Events []Published[E]
 }
 
 // Release is one answer that may leave.
-type Release struct {
-	Ticket group.Ticket
-	Done   func(group.Response)
-	Body   group.Response
+type Release[R any] struct {
+	Ticket machine.Ticket
+	Done   func(R)
+	Body   R
 }
 
-// GroupEvents are events of one group.
-type GroupEvents struct {
-	Group  string
-	Events []group.Event
+// Published are events of one machine.
+type Published[E any] struct {
+	ID     string
+	Events []E
 }
 
 // running is the call that is being made on a machine, for Crashed.
-type running struct {
-	entry  *entry
-	ticket group.Ticket
-	req    group.Request // nil in calls that no request made
+type running[Q, R, E any] struct {
+	entry  *entry[Q, R, E]
+	ticket machine.Ticket
+	req    Q
+	asked  bool // a request made the call
 	what   string
 }
 
 // NewShard makes a shard that waits for Replay.
-func NewShard(c ShardConfig) *Shard {
-	s := &Shard{
-		config: c.Group, epoch: c.Epoch, interval: c.ExpireInterval, quarantined: c.Quarantined, newMachine: c.New,
-		groups: make(map[string]*entry), transactions: make(map[int64][]*entry), skipped: make(map[int16]int),
+func NewShard[Q, R, E any](c ShardConfig[Q, R, E]) *Shard[Q, R, E] {
+	return &Shard[Q, R, E]{
+		kind: c.Kind, epoch: c.Epoch, interval: c.ExpireInterval, quarantined: c.Quarantined,
+		machines: make(map[string]*entry[Q, R, E]), transactions: make(map[int64][]*entry[Q, R, E]), skipped: make(map[int16]int),
 	}
-	if s.newMachine == nil {
-		s.newMachine = func(id string, c *group.Config) Machine { return group.New(id, c) }
-	}
-	return s
 }
 
 // Begin opens a turn, all of which happens at now. full says that the log
 // takes no more records: requests that may write are refused, and nobody is
 // evicted.
-func (s *Shard) Begin(now group.Now, full bool) { s.now, s.full = now, full }
+func (s *Shard[Q, R, E]) Begin(now machine.Now, full bool) { s.now, s.full = now, full }
 
-// Submit runs one request on a group. done comes back in a Release: in this
+// Submit runs one request on a machine. done comes back in a Release: in this
 // turn or a later one.
-func (s *Shard) Submit(id string, req group.Request, done func(group.Response)) {
+func (s *Shard[Q, R, E]) Submit(id string, req Q, done func(R)) {
 	if s.ended != nil {
-		s.out.Releases = append(s.out.Releases, Release{Done: done, Body: group.Refuse(req, codeNotCoordinator)})
+		s.out.Releases = append(s.out.Releases, Release[R]{Done: done, Body: s.kind.Refuse(req, codeNotCoordinator)})
 		return
 	}
 	t := s.tickets.take(req, done)
 	switch {
 	case s.quarantined[id]:
-		s.answer(t, group.Refuse(req, codeUnknownServerError))
-	case s.full && mayWrite(req):
-		s.answer(t, group.Refuse(req, codeCoordinatorNotAvailable))
+		s.answer(t, s.kind.Refuse(req, codeUnknownServerError))
+	case s.full && s.kind.MayWrite(req):
+		s.answer(t, s.kind.Refuse(req, codeCoordinatorNotAvailable))
 	default:
 		s.recent.note(s.now, id, req)
 		s.step(s.find(id), t, req)
 	}
 }
 
-// SetConfig replaces the group settings and the pause between passes.
-func (s *Shard) SetConfig(c group.Config, interval time.Duration) {
-	s.config, s.interval = c, interval
+// SetInterval replaces the pause between passes of Expire.
+func (s *Shard[Q, R, E]) SetInterval(interval time.Duration) {
+	s.interval = interval
 	s.nextRun = min(s.nextRun, s.now.Mono+interval)
 }
 
 // Finish ends a turn: it runs what is due, goes on with passes over the
-// groups, and returns the batches to append.
-func (s *Shard) Finish() []Append {
+// machines, and returns the batches to append.
+func (s *Shard[Q, R, E]) Finish() []Append {
 	if s.ended == nil && !s.draining {
 		s.tick()
 		s.runPasses()
@@ -191,21 +168,21 @@ func (s *Shard) Finish() []Append {
 
 // Drain says that the shard will be unloaded once nothing is in flight: it
 // looks at no deadline any more, and its driver submits nothing.
-func (s *Shard) Drain() { s.draining = true }
+func (s *Shard[Q, R, E]) Drain() { s.draining = true }
 
 // Take returns what is to be done. It is valid until the next turn.
-func (s *Shard) Take() Actions {
+func (s *Shard[Q, R, E]) Take() Actions[R, E] {
 	a := s.out
-	s.out = Actions{a.Releases[:0], a.Events[:0]}
+	s.out = Actions[R, E]{a.Releases[:0], a.Events[:0]}
 	return a
 }
 
 // Ended returns why the shard is over, or nil.
-func (s *Shard) Ended() error { return s.ended }
+func (s *Shard[Q, R, E]) Ended() error { return s.ended }
 
 // Deadline returns when the shard next has work without being asked, and false
 // if it has none. It is in the past while a pass over the groups is under way.
-func (s *Shard) Deadline() (time.Duration, bool) {
+func (s *Shard[Q, R, E]) Deadline() (time.Duration, bool) {
 	at, ok := s.passDeadline()
 	if e := s.due.first(); e != nil && (!ok || e.due < at) {
 		at, ok = e.due, true
@@ -214,52 +191,41 @@ func (s *Shard) Deadline() (time.Duration, bool) {
 }
 
 // InFlight is the number of batches that are appended and not yet durable.
-func (s *Shard) InFlight() int { return s.flight.len() }
+func (s *Shard[Q, R, E]) InFlight() int { return s.flight.len() }
 
 // Load is how much a shard holds, for those who watch that it is bounded.
 type Load struct {
-	Groups   int // kept, whether or not they exist
+	Machines int // kept, whether or not they exist
 	Requests int // open, parked ones and passes that somebody asked for among them
-	Passes   int // over the groups, under way
+	Passes   int // over the machines, under way
 	InFlight int // batches
 }
 
 // Load returns how much the shard holds.
-func (s *Shard) Load() Load {
-	return Load{Groups: len(s.order), Requests: s.tickets.taken, Passes: len(s.passes), InFlight: s.flight.len()}
+func (s *Shard[Q, R, E]) Load() Load {
+	return Load{Machines: len(s.order), Requests: s.tickets.taken, Passes: len(s.passes), InFlight: s.flight.len()}
 }
 
-// Summaries describes every group, in no particular order.
-func (s *Shard) Summaries() []group.Summary {
-	list := make([]group.Summary, 0, len(s.order))
-	for _, e := range s.order {
-		if e.m.Exists() {
-			list = append(list, e.m.Summary())
-		}
-	}
-	return list
-}
-
-// find returns the group's entry, or a new one that is not kept yet.
-func (s *Shard) find(id string) *entry {
-	if e, ok := s.groups[id]; ok {
+// find returns the machine's entry, or a new one that is not kept yet.
+func (s *Shard[Q, R, E]) find(id string) *entry[Q, R, E] {
+	if e, ok := s.machines[id]; ok {
 		return e
 	}
 	s.born++
-	return &entry{id: id, m: s.newMachine(id, &s.config), number: s.born, index: nowhere, place: nowhere}
+	return &entry[Q, R, E]{id: id, m: s.kind.New(id), number: s.born, index: nowhere, place: nowhere}
 }
 
 // step runs one request and settles its effects. It returns the batch that
 // holds the step's last records, or nil.
-func (s *Shard) step(e *entry, t group.Ticket, req group.Request) *batch {
-	s.running = running{entry: e, ticket: t, req: req, what: "step"}
+func (s *Shard[Q, R, E]) step(e *entry[Q, R, E], t machine.Ticket, req Q) *batch[Q, R, E] {
+	s.running = running[Q, R, E]{entry: e, ticket: t, req: req, asked: true, what: "step"}
 	return s.settle(e, e.m.Step(s.now, s.flight.next, t, req))
 }
 
 // settle takes over the effects of a call: records go into the open batch,
 // replies and events wait for the batch they depend on.
-func (s *Shard) settle(e *entry, effects group.Effects) *batch {
-	var own *batch
+func (s *Shard[Q, R, E]) settle(e *entry[Q, R, E], effects machine.Effects[R, E]) *batch[Q, R, E] {
+	var own *batch[Q, R, E]
 	for i := range effects.Batches {
 		own = s.flight.add(s.now.Wall, &effects.Batches[i])
 	}
@@ -267,16 +233,16 @@ func (s *Shard) settle(e *entry, effects group.Effects) *batch {
 		e.last = own.seq
 	}
 	for _, r := range effects.Replies {
-		if _, ok := r.Body.(group.Forgotten); ok {
-			continue // the pass that asked answers once, for all groups
+		if p := s.tickets.get(r.Ticket); p != nil && p.pass {
+			continue // the pass that asked answers once, for all machines
 		}
 		on := own
 		switch r.After {
-		case group.DependsNothing:
+		case machine.DependsNothing:
 			on = nil
-		case group.DependsGroup:
+		case machine.DependsMachine:
 			on = s.flight.find(e.last)
-		case group.DependsStep:
+		case machine.DependsStep:
 		}
 		if on == nil {
 			s.answer(r.Ticket, r.Body)
@@ -284,27 +250,27 @@ func (s *Shard) settle(e *entry, effects group.Effects) *batch {
 				s.sessions = append(s.sessions, r.Ticket)
 			}
 		} else {
-			on.replies = append(on.replies, held{e, r})
+			on.replies = append(on.replies, held[Q, R, E]{e, r})
 		}
 	}
 	if len(effects.Events) > 0 {
 		s.recent.noteEvents(e.id, effects.Events)
-		s.publish(s.flight.find(e.last), GroupEvents{e.id, effects.Events})
+		s.publish(s.flight.find(e.last), Published[E]{e.id, effects.Events})
 	}
 	for _, t := range s.sessions {
 		s.running.what = "released"
 		e.m.Released(s.now, t)
 	}
 	s.sessions = s.sessions[:0]
-	s.running = running{}
+	s.running = running[Q, R, E]{}
 	s.keep(e)
 	return own
 }
 
-// publish lets events leave behind the group's last batch. Those of a step
+// publish lets events leave behind the machine's last batch. Those of a step
 // without records wait as well, or a reader would hear of a rebalance before
 // it hears of the generation that the rebalance ended.
-func (s *Shard) publish(on *batch, ev GroupEvents) {
+func (s *Shard[Q, R, E]) publish(on *batch[Q, R, E], ev Published[E]) {
 	if on == nil {
 		s.out.Events = append(s.out.Events, ev)
 	} else {
@@ -313,25 +279,25 @@ func (s *Shard) publish(on *batch, ev GroupEvents) {
 }
 
 // answer lets the reply to an open request leave.
-func (s *Shard) answer(t group.Ticket, body group.Response) {
+func (s *Shard[Q, R, E]) answer(t machine.Ticket, body R) {
 	p := s.tickets.get(t)
 	if p == nil {
 		panic("coordinator: a reply for a request that is not open")
 	}
-	s.out.Releases = append(s.out.Releases, Release{Ticket: t, Done: p.done, Body: body})
+	s.out.Releases = append(s.out.Releases, Release[R]{Ticket: t, Done: p.done, Body: body})
 	s.tickets.giveBack(t)
 }
 
-// keep keeps a group that exists and drops one that does not, and brings its
-// deadline up to date. A group whose last records are not durable stays until
+// keep keeps a machine that exists and drops one that does not, and brings its
+// deadline up to date. A machine whose last records are not durable stays until
 // they are: a reader must not be told that it is gone before that is true.
-func (s *Shard) keep(e *entry) {
+func (s *Shard[Q, R, E]) keep(e *entry[Q, R, E]) {
 	last := s.flight.find(e.last)
 	exists := e.m.Exists()
 	if e.index == nowhere && (exists || last != nil) {
 		e.index = len(s.order)
 		s.order = append(s.order, e)
-		s.groups[e.id] = e
+		s.machines[e.id] = e
 	}
 	if !exists && e.index != nowhere {
 		if last == nil {
@@ -350,8 +316,8 @@ func (s *Shard) keep(e *entry) {
 	}
 }
 
-func (s *Shard) drop(e *entry) {
-	delete(s.groups, e.id)
+func (s *Shard[Q, R, E]) drop(e *entry[Q, R, E]) {
+	delete(s.machines, e.id)
 	last := len(s.order) - 1
 	s.order[e.index] = s.order[last]
 	s.order[e.index].index = e.index
@@ -361,8 +327,8 @@ func (s *Shard) drop(e *entry) {
 	s.due.clear(e)
 }
 
-// tick runs the groups whose deadline has come.
-func (s *Shard) tick() {
+// tick runs the machines whose deadline has come.
+func (s *Shard[Q, R, E]) tick() {
 	now := s.now
 	first := s.due.first()
 	if first == nil || first.due > now.Mono {
@@ -377,20 +343,20 @@ func (s *Shard) tick() {
 		return
 	}
 	for e := first; e != nil && e.due <= now.Mono; e = s.due.first() {
-		s.recent.note(now, e.id, nil)
-		s.running = running{entry: e, what: "tick"}
+		s.recent.noteTick(now, e.id)
+		s.running = running[Q, R, E]{entry: e, what: "tick"}
 		s.settle(e, e.m.Tick(now, s.flight.next))
 		if e.place != nowhere && e.due <= now.Mono {
-			panic("coordinator: group is still due after its tick")
+			panic("coordinator: machine is still due after its tick")
 		}
 	}
 }
 
-// postpone gives the groups that are due another second each while the log
+// postpone gives the machines that are due another second each while the log
 // takes no records: an eviction may have to write one.
-func (s *Shard) postpone() {
+func (s *Shard[Q, R, E]) postpone() {
 	const wait = time.Second
-	var due []*entry
+	var due []*entry[Q, R, E]
 	for _, e := range s.due.entries {
 		if e.due <= s.now.Mono {
 			due = append(due, e)
@@ -399,14 +365,12 @@ func (s *Shard) postpone() {
 	s.forgive(lateness+wait, due)
 }
 
-// forgive restarts every session of the groups and moves their other deadlines.
-func (s *Shard) forgive(late time.Duration, groups []*entry) {
-	for _, e := range append([]*entry(nil), groups...) {
-		s.running = running{entry: e, what: "forgive"}
+// forgive restarts every session of the machines and moves their other deadlines.
+func (s *Shard[Q, R, E]) forgive(late time.Duration, machines []*entry[Q, R, E]) {
+	for _, e := range append([]*entry[Q, R, E](nil), machines...) {
+		s.running = running[Q, R, E]{entry: e, what: "forgive"}
 		e.m.Forgive(s.now, late)
-		s.running = running{}
+		s.running = running[Q, R, E]{}
 		s.keep(e)
 	}
 }
-
-var _ Machine = (*group.Group)(nil)

@@ -9,7 +9,7 @@ import (
 
 // An answer that begins a session and waits for nothing begins it at once.
 func TestSessionBeginsWithAnAnswerThatWaitsForNothing(t *testing.T) {
-	d := newDriver(t, ShardConfig{})
+	d := newDriver(t, GroupShardConfig{})
 	member := d.form("g", 10*time.Second)
 	d.pass(5 * time.Second)
 	d.ask("sync", "g", group.Sync{Version: 4, MemberID: member, Generation: 1})
@@ -29,7 +29,7 @@ func TestSessionBeginsWithAnAnswerThatWaitsForNothing(t *testing.T) {
 func TestEventsWaitForTheirRecords(t *testing.T) {
 	c := testConfig()
 	c.OffsetsRetention = 30 * time.Minute
-	d := newDriver(t, ShardConfig{Group: c})
+	d := newDriver(t, GroupShardConfig{Group: c})
 	d.ask("commit", "g", commit(1))
 	d.landAll()
 	d.said = nil

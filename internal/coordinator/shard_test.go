@@ -14,7 +14,7 @@ import (
 // driver drives a Shard by hand: it notes what the shard wants done.
 type driver struct {
 	t       *testing.T
-	s       *Shard
+	s       *GroupShard
 	now     group.Now
 	appends []Append
 	// said are the answers and events that have left, in order.
@@ -29,7 +29,7 @@ func testConfig() group.Config {
 	return c
 }
 
-func newDriver(t *testing.T, c ShardConfig) *driver {
+func newDriver(t *testing.T, c GroupShardConfig) *driver {
 	t.Helper()
 	if c.Group == (group.Config{}) {
 		c.Group = testConfig()
@@ -37,7 +37,7 @@ func newDriver(t *testing.T, c ShardConfig) *driver {
 	if c.ExpireInterval == 0 {
 		c.ExpireInterval = time.Hour
 	}
-	d := &driver{t: t, s: NewShard(c), now: group.Now{Mono: time.Minute, Wall: 1_700_000_000_000}, last: map[string]group.Response{}}
+	d := &driver{t: t, s: NewGroupShard(c), now: group.Now{Mono: time.Minute, Wall: 1_700_000_000_000}, last: map[string]group.Response{}}
 	d.turn(func() { d.s.Activate(0) })
 	d.said = nil
 	return d
@@ -70,7 +70,7 @@ func (d *driver) take() {
 	}
 	for _, ev := range a.Events {
 		for _, e := range ev.Events {
-			d.said = append(d.said, ev.Group+" "+e.Kind.String())
+			d.said = append(d.said, ev.ID+" "+e.Kind.String())
 		}
 	}
 }
@@ -212,7 +212,7 @@ func (d *driver) form(id string, session time.Duration) string {
 }
 
 func TestAnswersLeaveInLogOrder(t *testing.T) {
-	d := newDriver(t, ShardConfig{})
+	d := newDriver(t, GroupShardConfig{})
 	d.ask("first", "a", commit(1))
 	d.ask("second", "b", commit(2))
 	if len(d.appends) != 2 || d.appends[0].Base != 0 || d.appends[1].Base != 1 {
@@ -226,7 +226,7 @@ func TestAnswersLeaveInLogOrder(t *testing.T) {
 }
 
 func TestOneTurnSharesOneBatch(t *testing.T) {
-	d := newDriver(t, ShardConfig{})
+	d := newDriver(t, GroupShardConfig{})
 	d.turn(func() {
 		for i := range 5 {
 			d.submit(fmt.Sprint("commit", i), fmt.Sprint("g", i), commit(int64(i)))
@@ -250,7 +250,7 @@ func TestOneTurnSharesOneBatch(t *testing.T) {
 }
 
 func TestBigTurnsAreSplit(t *testing.T) {
-	d := newDriver(t, ShardConfig{})
+	d := newDriver(t, GroupShardConfig{})
 	c := commit(1)
 	c.Offsets = make([]group.CommitOffset, 2000)
 	for i := range c.Offsets {
@@ -278,7 +278,7 @@ func TestBigTurnsAreSplit(t *testing.T) {
 }
 
 func TestReadsWaitForTheirOwnGroup(t *testing.T) {
-	d := newDriver(t, ShardConfig{})
+	d := newDriver(t, GroupShardConfig{})
 	d.ask("commit a", "a", commit(1))
 	d.ask("commit b", "b", commit(2))
 	d.ask("fetch a", "a", fetch())
@@ -292,7 +292,7 @@ func TestReadsWaitForTheirOwnGroup(t *testing.T) {
 }
 
 func TestDeletedGroupIsGoneWhenThatIsDurable(t *testing.T) {
-	d := newDriver(t, ShardConfig{})
+	d := newDriver(t, GroupShardConfig{})
 	d.ask("commit", "a", commit(1))
 	d.landAll()
 	d.said = nil
@@ -304,8 +304,8 @@ func TestDeletedGroupIsGoneWhenThatIsDurable(t *testing.T) {
 	}
 	d.landAll()
 	d.expect("delete 0", "fetch at -1", "a group-deleted")
-	if len(d.s.order) != 0 || len(d.s.groups) != 0 {
-		t.Errorf("group is kept: %d, %d", len(d.s.order), len(d.s.groups))
+	if len(d.s.order) != 0 || len(d.s.machines) != 0 {
+		t.Errorf("group is kept: %d, %d", len(d.s.order), len(d.s.machines))
 	}
 	d.ask("again", "a", commit(2))
 	d.ask("fetch", "a", fetch())
@@ -314,17 +314,17 @@ func TestDeletedGroupIsGoneWhenThatIsDurable(t *testing.T) {
 }
 
 func TestUnknownGroupLeavesNothing(t *testing.T) {
-	d := newDriver(t, ShardConfig{})
+	d := newDriver(t, GroupShardConfig{})
 	d.ask("beat", "a", group.Heartbeat{MemberID: "m", Generation: 1})
 	d.ask("commit", "a", group.Commit{Version: 8, Generation: 4, MemberID: "m", Retention: -1, Offsets: commit(1).Offsets})
 	d.expect("beat 25", "commit 22", "a commit-refused")
-	if len(d.s.order)+len(d.s.groups)+d.s.tickets.taken != 0 {
+	if len(d.s.order)+len(d.s.machines)+d.s.tickets.taken != 0 {
 		t.Errorf("left: %d groups, %d tickets", len(d.s.order), d.s.tickets.taken)
 	}
 }
 
 func TestElsewhereInTheLogEndsTheShard(t *testing.T) {
-	d := newDriver(t, ShardConfig{})
+	d := newDriver(t, GroupShardConfig{})
 	d.s.Begin(d.now, false)
 	d.submit("commit", "a", commit(1))
 	for _, a := range d.s.Finish() {
@@ -340,7 +340,7 @@ func TestElsewhereInTheLogEndsTheShard(t *testing.T) {
 }
 
 func TestSilentMemberIsEvicted(t *testing.T) {
-	d := newDriver(t, ShardConfig{})
+	d := newDriver(t, GroupShardConfig{})
 	d.form("g", 10*time.Second)
 	d.pass(10*time.Second - time.Millisecond)
 	d.expect()
@@ -351,7 +351,7 @@ func TestSilentMemberIsEvicted(t *testing.T) {
 }
 
 func TestLateDeadlineEvictsNobody(t *testing.T) {
-	d := newDriver(t, ShardConfig{})
+	d := newDriver(t, GroupShardConfig{})
 	member := d.form("g", 10*time.Second)
 	d.to(d.now.Mono + 10*time.Second + lateness + time.Millisecond)
 	d.ask("beat", "g", group.Heartbeat{MemberID: member, Generation: 1})
@@ -370,7 +370,7 @@ func TestLateDeadlineEvictsNobody(t *testing.T) {
 }
 
 func TestLateJoinDeadlineMovesByTheLateness(t *testing.T) {
-	d := newDriver(t, ShardConfig{})
+	d := newDriver(t, GroupShardConfig{})
 	d.form("g", 10*time.Second)
 	second := join("", 20*time.Second)
 	second.Version, second.NewMemberID = 3, "m2"
@@ -388,7 +388,7 @@ func TestLateJoinDeadlineMovesByTheLateness(t *testing.T) {
 }
 
 func TestStalledAppendKeepsItsMember(t *testing.T) {
-	d := newDriver(t, ShardConfig{})
+	d := newDriver(t, GroupShardConfig{})
 	member := d.form("g", 10*time.Second)
 	c := commit(7)
 	c.MemberID, c.Generation = member, 1
@@ -410,7 +410,7 @@ func TestStalledAppendKeepsItsMember(t *testing.T) {
 }
 
 func TestFullLog(t *testing.T) {
-	d := newDriver(t, ShardConfig{})
+	d := newDriver(t, GroupShardConfig{})
 	member := d.form("g", 10*time.Second)
 	full := func(f func()) {
 		d.s.Begin(d.now, true)
@@ -439,7 +439,7 @@ func TestFullLog(t *testing.T) {
 }
 
 func TestForgetTopicIsAnsweredWhenDurable(t *testing.T) {
-	d := newDriver(t, ShardConfig{})
+	d := newDriver(t, GroupShardConfig{})
 	const groups = 3 * passStep
 	for i := range groups {
 		d.ask("commit", fmt.Sprint("g", i), commit(1))
@@ -480,7 +480,7 @@ func TestForgetTopicIsAnsweredWhenDurable(t *testing.T) {
 func TestPassesOfExpire(t *testing.T) {
 	c := testConfig()
 	c.OffsetsRetention = 90 * time.Minute
-	d := newDriver(t, ShardConfig{Group: c})
+	d := newDriver(t, GroupShardConfig{Group: c})
 	const groups = 2*passStep + 1
 	for i := range groups {
 		d.ask("commit", fmt.Sprint("g", i), commit(1))
@@ -497,7 +497,7 @@ func TestPassesOfExpire(t *testing.T) {
 }
 
 func TestDrainRunsNoDeadline(t *testing.T) {
-	d := newDriver(t, ShardConfig{})
+	d := newDriver(t, GroupShardConfig{})
 	d.form("g", 10*time.Second)
 	d.turn(func() {
 		d.submit("commit", "a", commit(1))

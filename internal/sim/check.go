@@ -327,8 +327,8 @@ func (w *World) checkBounds(l *life) {
 	if have.Requests != l.open {
 		w.fail("memory", "shard %d holds %d requests, %d are open", l.shard.number, have.Requests, l.open)
 	}
-	if have.InFlight == 0 && have.Groups != len(l.s.Summaries()) {
-		w.fail("memory", "shard %d holds %d groups, %d exist", l.shard.number, have.Groups, len(l.s.Summaries()))
+	if have.InFlight == 0 && have.Machines != len(l.s.Summaries()) {
+		w.fail("memory", "shard %d holds %d groups, %d exist", l.shard.number, have.Machines, len(l.s.Summaries()))
 	}
 	if have.InFlight != len(l.shard.disk.batches)-l.shard.disk.durable {
 		w.fail("memory", "shard %d has %d batches in flight, its log %d", l.shard.number, have.InFlight, len(l.shard.disk.batches)-l.shard.disk.durable)

@@ -113,7 +113,7 @@ func (w *World) deliver(c *call) {
 // life is one incarnation of a shard.
 type life struct {
 	shard *shard
-	s     *coordinator.Shard
+	s     *coordinator.GroupShard
 	calls []*call // open ones, by the place that their ticket names
 	open  int
 	began time.Duration // when it was activated

@@ -16,7 +16,7 @@ type probe struct {
 	real *group.Group
 }
 
-var _ coordinator.Machine = (*probe)(nil)
+var _ coordinator.GroupMachine = (*probe)(nil)
 
 func (p *probe) Exists() bool                    { return p.real.Exists() }
 func (p *probe) Deadline() (time.Duration, bool) { return p.real.Deadline() }

@@ -30,9 +30,9 @@ func (w *World) start(sh *shard) {
 	w.epoch++
 	sh.epoch = w.epoch
 	l := &life{shard: sh, forgets: map[group.Ticket]*call{}, probes: map[string]*probe{}}
-	l.s = coordinator.NewShard(coordinator.ShardConfig{
+	l.s = coordinator.NewGroupShard(coordinator.GroupShardConfig{
 		Group: w.o.group, Epoch: sh.epoch, ExpireInterval: w.o.expireInterval,
-		New: func(id string, c *group.Config) coordinator.Machine {
+		New: func(id string, c *group.Config) coordinator.GroupMachine {
 			p := &probe{w: w, l: l, g: w.groupIndex(id), real: group.New(id, c)}
 			l.probes[id] = p
 			return p
@@ -57,7 +57,7 @@ func (w *World) start(sh *shard) {
 }
 
 // replay feeds the log to a new shard.
-func (w *World) replay(sh *shard, s *coordinator.Shard) {
+func (w *World) replay(sh *shard, s *coordinator.GroupShard) {
 	var codec record.Codec
 	for i := range sh.disk.batches {
 		if err := s.Replay(sh.disk.batches[i].bytes, &codec); err != nil {
@@ -198,7 +198,7 @@ func (w *World) compareReplay(sh *shard) {
 	}
 	w.count("log compared")
 	again := map[string]*group.Group{}
-	s := coordinator.NewShard(coordinator.ShardConfig{Group: w.o.group, Epoch: sh.epoch, New: func(id string, c *group.Config) coordinator.Machine {
+	s := coordinator.NewGroupShard(coordinator.GroupShardConfig{Group: w.o.group, Epoch: sh.epoch, New: func(id string, c *group.Config) coordinator.GroupMachine {
 		again[id] = group.New(id, c)
 		return again[id]
 	}})
