@@ -16,7 +16,7 @@ import (
 // of lower layers only; packages of one layer do not see each other, but for
 // the pairs in sideways.
 var layers = [][]string{
-	{"rota/internal/schema", "rota/internal/record", "rota/internal/delay", "rota/internal/vfs", "rota/internal/client/assignor", "rota/internal/display"},
+	{"rota/internal/schema", "rota/internal/record", "rota/internal/delay", "rota/internal/vfs", "rota/internal/meter", "rota/internal/client/assignor", "rota/internal/display"},
 	{"rota/internal/machine", "rota/internal/story"},
 	{"rota/internal/group", "rota/internal/txn", "rota/internal/client"},
 	{"rota/internal/storage"},

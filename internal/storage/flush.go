@@ -1,5 +1,7 @@
 package storage
 
+import "time"
+
 // flight is a flush on its way: the medium's view of it and what must be done
 // when it lands. Flights are reused.
 type flight struct {
@@ -10,7 +12,8 @@ type flight struct {
 	control []control // the other frames
 	// writtenAcks says that somebody waits for the frames to be written only.
 	writtenAcks bool
-	landed      bool // guarded by Store.mu
+	began       time.Duration // since Store.began
+	landed      bool          // guarded by Store.mu
 	err         error
 }
 
@@ -87,6 +90,7 @@ func (s *Store) flushLoop() {
 		case turnFlush:
 			if f := s.gather(); f != nil {
 				s.wroteBytes(f.bytes)
+				f.began = time.Since(s.began)
 				s.m.Flush(f.Flush, func() { s.written(f) }, func(err error) { s.land(f, err) })
 			}
 		case turnReopen:
@@ -240,6 +244,7 @@ func (s *Store) written(f *flight) {
 
 // land is called by the medium with the outcome of a flush.
 func (s *Store) land(f *flight, err error) {
+	s.meters.observe(f, time.Since(s.began), err)
 	s.mu.Lock()
 	f.landed, f.err = true, err
 	s.inAir--

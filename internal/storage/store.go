@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -18,8 +19,10 @@ type Store struct {
 	report Report
 	began  time.Time
 	space  space
+	meters meters
 	codecs sync.Pool // of *codec
 	loops  sync.WaitGroup
+	guards atomic.Uint64 // the newest Guard's number
 	closed chan struct{} // closed when Close begins
 	failed chan struct{} // closed when the store can no longer serve
 

@@ -1,6 +1,8 @@
 package wire
 
 import (
+	"time"
+
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"rota/internal/api"
@@ -12,6 +14,7 @@ type call struct {
 	conn        *conn
 	row         *row
 	correlation int32
+	arrived     time.Duration // by Server.clock
 
 	// What follows is guarded by conn.mu.
 

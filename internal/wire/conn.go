@@ -35,8 +35,9 @@ type conn struct {
 	in       [inputSize]byte
 	r, w     int // in[r:w] has been read and not used
 	clientID string
-	largest  int  // the largest frame that has come in whole
-	counted  bool // this goroutine is one of handling
+	largest  int           // the largest frame that has come in whole
+	counted  bool          // this goroutine is one of handling
+	heard    time.Duration // when the peer last sent something, by Server.clock
 
 	// What follows may be used by any goroutine.
 

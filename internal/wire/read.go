@@ -174,7 +174,7 @@ func (c *conn) await(ok func() bool) error {
 // gave for it; dispatch moves it to the call, or leaves it there.
 func (c *conn) dispatch(r *row, h header, frame []byte, taken *int64) error {
 	cl := c.srv.newCall()
-	cl.conn, cl.row, cl.correlation = c, r, h.correlation
+	cl.conn, cl.row, cl.correlation, cl.arrived = c, r, h.correlation, c.heard
 	elements := 0
 	if r.serves(h.version) {
 		body, err := c.header(r, h, frame)
@@ -259,6 +259,8 @@ func (c *conn) input(p []byte) (int, error) {
 	c.settle()
 	n, err := c.nc.Read(p)
 	c.progress()
+	c.heard = c.srv.clock()
+	c.srv.received.Add(int64(n))
 	return n, err
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"rota/internal/api"
+	"rota/internal/meter"
 )
 
 // row is what a connection needs to know of one API.
@@ -21,6 +22,9 @@ type row struct {
 	// requests keeps decoded requests of the APIs that are called most.
 	requests sync.Pool
 	reset    func(kmsg.Request)
+	// latency is how long calls took, from their arrival until their reply was
+	// written.
+	latency meter.Durations
 }
 
 // layout is what a request of one version looks like.

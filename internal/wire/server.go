@@ -28,8 +28,12 @@ type Server struct {
 	// tick counts sweeps: a clock that costs nothing to read.
 	tick    atomic.Uint32
 	refused atomic.Int64
-	grumble grumble
-	running sync.WaitGroup // connections and the sweeper
+	// received and sent count the bytes of all connections, began is the origin
+	// of clock, accepted counts connections.
+	received, sent, accepted atomic.Int64
+	began                    time.Time
+	grumble                  grumble
+	running                  sync.WaitGroup // connections and the sweeper
 
 	mu         sync.Mutex
 	listeners  map[net.Listener]struct{}
@@ -53,6 +57,7 @@ func Start(c Config) *Server {
 		conns:      map[*conn]struct{}{},
 		perAddress: map[string]int{},
 		gone:       make(chan struct{}),
+		began:      time.Now(),
 		grumble:    grumble{log: c.Log},
 	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
@@ -114,6 +119,7 @@ func (s *Server) accept(nc net.Conn, advertised api.Listener) {
 		_ = nc.Close() // nothing was written to it
 		return
 	}
+	s.accepted.Add(1)
 	go func() {
 		defer s.running.Done()
 		defer s.forget(c)
@@ -225,38 +231,3 @@ func (s *Server) Close() {
 }
 
 var errServerClosed = errors.New("server closed")
-
-// Stats are counters of a Server.
-type Stats struct {
-	Connections int
-	// Unanswered counts the calls that wait for an answer: long polls, parked
-	// joins, appends under way.
-	Unanswered int
-	// Refused counts connections that were closed because there were too many.
-	Refused int64
-	// DataBytes, GroupBytes and ReplyBytes are what the budgets have given
-	// out, and the most they ever had.
-	DataBytes, GroupBytes, ReplyBytes       int64
-	DataPeak, GroupPeak, ReplyPeak          int64
-	DataWaiting, GroupWaiting, ReplyWaiting int
-	// BufferBytes is the room of the buffers that frames and replies lie in.
-	BufferBytes int64
-}
-
-// Stats returns the counters as they are now.
-func (s *Server) Stats() Stats {
-	var st Stats
-	st.DataBytes, st.DataPeak, st.DataWaiting = s.data.usage()
-	st.GroupBytes, st.GroupPeak, st.GroupWaiting = s.group.usage()
-	st.ReplyBytes, st.ReplyPeak, st.ReplyWaiting = s.replies.usage()
-	st.Refused = s.refused.Load()
-	st.BufferBytes = s.buffers.inUse.Load()
-	conns := s.connections(nil)
-	st.Connections = len(conns)
-	for _, c := range conns {
-		c.mu.Lock()
-		st.Unanswered += c.unanswered
-		c.mu.Unlock()
-	}
-	return st
-}

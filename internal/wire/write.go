@@ -82,8 +82,9 @@ const minReply = 1 << 10
 
 // wrote lets go of the calls and lets the reader go on.
 func (c *conn) wrote(list *call) {
-	n := 0
+	n, now := 0, c.srv.clock()
 	for cl := list; cl != nil; cl = cl.next {
+		cl.row.latency.Observe(now - cl.arrived)
 		n++
 	}
 	c.mu.Lock()
@@ -153,6 +154,7 @@ func (o *reply) send() error {
 	b := o.buf.b
 	for len(b) > 0 {
 		n, err := o.conn.nc.Write(b[:min(len(b), writeSize)])
+		o.conn.srv.sent.Add(int64(n))
 		if err != nil {
 			return err
 		}
