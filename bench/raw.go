@@ -9,6 +9,7 @@ import (
 	"net"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -22,11 +23,11 @@ type conn struct {
 }
 
 func dial(addr string) (*conn, error) {
-	c, err := net.DialTimeout("tcp", addr, 5*time.Second)
+	c, err := net.DialTimeout("tcp", addr, 10*time.Second)
 	if err != nil {
 		return nil, err
 	}
-	return &conn{c: c, r: bufio.NewReaderSize(c, 64<<10)}, nil
+	return &conn{c: c, r: bufio.NewReaderSize(c, 16<<10)}, nil
 }
 
 func (c *conn) close() { c.c.Close() }
@@ -43,7 +44,7 @@ func (c *conn) next(req kmsg.Request, buf []byte) ([]byte, error) {
 		return nil, err
 	}
 	n := int(binary.BigEndian.Uint32(head[:])) - 4
-	if n < 0 || n > 64<<20 {
+	if n < 0 || n > 128<<20 {
 		return nil, fmt.Errorf("a response of %d bytes", n)
 	}
 	buf = slices.Grow(buf[:0], n)[:n]
@@ -92,79 +93,96 @@ func (l *latencies) quantile(q float64) float64 {
 	}
 	slices.Sort(l.all)
 	i := min(int(q*float64(len(l.all))), len(l.all)-1)
-	return float64(l.all[i]) / float64(time.Millisecond)
+	return ms(l.all[i])
 }
 
-func (l *latencies) fill(r *result) {
-	r.P50, r.P99, r.P999 = l.quantile(0.5), l.quantile(0.99), l.quantile(0.999)
+func (l *latencies) fill(r row) row {
+	if len(l.all) > 0 {
+		r.P50, r.P99, r.P999 = l.quantile(0.5), l.quantile(0.99), l.quantile(0.999)
+	}
+	return r
 }
 
 // closedLoop has n connections that each send the next request when the last
-// one is answered, for d after a warm-up of a fifth of d.
-func closedLoop(addr string, n int, d time.Duration, pid int, request func(i int) kmsg.Request, check func(kmsg.Response) error) (result, error) {
-	var l latencies
-	var total int64
-	var mu sync.Mutex
-	var firstErr error
-	warm := time.Now().Add(d / 5)
-	end := warm.Add(d)
-	var wg sync.WaitGroup
-	for i := range n {
-		wg.Go(func() {
-			own, err := loop(addr, request(i), warm, end, check)
-			l.add(own)
-			mu.Lock()
-			total += int64(len(own))
-			if err != nil && firstErr == nil {
-				firstErr = err
-			}
-			mu.Unlock()
-		})
-	}
-	time.Sleep(time.Until(warm))
-	before := cpu(pid)
-	wg.Wait()
-	used := cpu(pid) - before
-	if firstErr != nil {
-		return result{}, firstErr
-	}
-	r := result{Rate: float64(total) / d.Seconds(), Unit: "/s"}
-	if total > 0 {
-		r.CPU = used / float64(total) * 1e6
-	}
-	l.fill(&r)
-	return r, nil
+// one is answered. Each gets its frame again and again; pipeline of them may be
+// in the air. check sees the first answer and every thousandth.
+type closedLoop struct {
+	n        int
+	pipeline int // default 1
+	request  func(i int) kmsg.Request
+	check    func(kmsg.Response) error
 }
 
-// loop is one connection of closedLoop. The same frame is sent again and
-// again; the first answer is decoded and checked, the others compared to it.
-func loop(addr string, req kmsg.Request, warm, end time.Time, check func(kmsg.Response) error) ([]time.Duration, error) {
+// run measures the loop; weight is how many operations an answer stands for.
+func (l closedLoop) run(s *session, name, unit string, weight int64) (row, error) {
+	if l.pipeline == 0 {
+		l.pipeline = 1
+	}
+	var lat latencies
+	var total atomic.Int64
+	warm := time.Now().Add(s.warmUp())
+	end := warm.Add(s.o.d)
+	errs := make(chan error, l.n)
+	var wg sync.WaitGroup
+	for i := range l.n {
+		wg.Go(func() {
+			own, err := l.one(s.addr(), l.request(i), warm, end)
+			lat.add(own)
+			total.Add(int64(len(own)))
+			if err != nil {
+				errs <- err
+			}
+		})
+	}
+	sleep(s.ctx, time.Until(warm))
+	m := s.meter()
+	wg.Wait()
+	if err := first(errs); err != nil {
+		return row{}, err
+	}
+	return lat.fill(m.each(row{Name: name}, total.Load()*weight, unit)), nil
+}
+
+// first is an error that is waiting, or nil.
+func first(errs chan error) error {
+	select {
+	case err := <-errs:
+		return err
+	default:
+		return nil
+	}
+}
+
+// one is one connection of the loop.
+func (l closedLoop) one(addr string, req kmsg.Request, warm, end time.Time) ([]time.Duration, error) {
 	c, err := dial(addr)
 	if err != nil {
 		return nil, err
 	}
 	defer c.close()
-	resp, err := c.do(req)
-	if err != nil {
-		return nil, err
-	}
-	if err := check(resp); err != nil {
-		return nil, err
-	}
 	bytes := frame(req, 7)
-	var own []time.Duration
+	own := make([]time.Duration, 0, 1<<14)
+	sent := make([]time.Time, 0, l.pipeline)
 	var buf []byte
 	for count := 0; ; count++ {
-		began := time.Now()
-		if began.After(end) {
-			return own, nil
+		for len(sent) < l.pipeline {
+			now := time.Now()
+			if now.After(end) {
+				break
+			}
+			if _, err := c.c.Write(bytes); err != nil {
+				return own, err
+			}
+			sent = append(sent, now)
 		}
-		if _, err := c.c.Write(bytes); err != nil {
-			return own, err
+		if len(sent) == 0 {
+			return own, nil
 		}
 		if buf, err = c.next(req, buf); err != nil {
 			return own, err
 		}
+		began := sent[0]
+		sent = sent[:copy(sent, sent[1:])]
 		if began.After(warm) {
 			own = append(own, time.Since(began))
 		}
@@ -174,7 +192,7 @@ func loop(addr string, req kmsg.Request, warm, end time.Time, check func(kmsg.Re
 			if err := resp.ReadFrom(buf); err != nil {
 				return own, err
 			}
-			if err := check(resp); err != nil {
+			if err := l.check(resp); err != nil {
 				return own, err
 			}
 		}

@@ -1,0 +1,187 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// crowd is the members of one group, and who of them is stable in which
+// generation.
+type crowd struct {
+	mu      sync.Mutex
+	at      map[int32]int
+	want    int
+	from    int32 // a generation that counts is later
+	reached chan int32
+	errs    chan error
+	wg      sync.WaitGroup
+}
+
+func (c *crowd) stable(g int32) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.at[g]++
+	if c.at[g] == c.want && g > c.from {
+		c.from = g
+		c.reached <- g
+	}
+}
+
+// expect says how many members the next generation that counts has.
+func (c *crowd) expect(n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.want = n
+}
+
+func (c *crowd) await(ctx context.Context) error {
+	select {
+	case <-c.reached:
+		return nil
+	case err := <-c.errs:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (c *crowd) run(ctx context.Context, m *member, interval time.Duration, leaves bool) {
+	c.wg.Go(func() {
+		if err := m.live(ctx, interval, leaves, c.stable); err != nil && ctx.Err() == nil {
+			c.errs <- err
+		}
+	})
+}
+
+// formations forms groups of these sizes, all members at once, adds a member to
+// each and takes one away. Before it counts, small groups come and go.
+func formations(sizes ...int) func(*session) error {
+	return func(s *session) error {
+		for i, end := 0, time.Now().Add(s.warmUp()); i == 0 || time.Now().Before(end); i++ {
+			if _, err := s.form(fmt.Sprintf("warm-%d", i), 50, 100*time.Millisecond); err != nil {
+				return err
+			}
+		}
+		for _, n := range sizes {
+			interval := 500 * time.Millisecond
+			if n > 1000 {
+				interval = 3 * time.Second
+			}
+			rows, err := s.form(fmt.Sprintf("formation-%d", n), n, interval)
+			if err != nil {
+				return fmt.Errorf("%d members: %w", n, err)
+			}
+			for _, r := range rows {
+				s.add(r)
+			}
+		}
+		return nil
+	}
+}
+
+// form takes one group through its life.
+func (s *session) form(group string, n int, interval time.Duration) ([]row, error) {
+	if err := s.findCoordinator(group); err != nil {
+		return nil, err
+	}
+	ctx, stop := context.WithCancel(s.ctx)
+	c := &crowd{at: map[int32]int{}, want: n, reached: make(chan int32, n), errs: make(chan error, 2*n+2)}
+	defer c.wg.Wait()
+	members := make([]*member, n+1)
+	for i := range members {
+		m, err := newMember(s.addr(), group)
+		if err != nil {
+			stop()
+			return nil, err
+		}
+		defer m.c.close()
+		members[i] = m
+	}
+	defer stop()
+	var rows []row
+	phase := func(name string, want int, change func()) error {
+		c.expect(want)
+		m := s.meter()
+		change()
+		if err := c.await(ctx); err != nil {
+			return err
+		}
+		rows = append(rows, m.once(row{Name: fmt.Sprintf("raw, %s", name)}))
+		return nil
+	}
+	err := phase(fmt.Sprintf("%d members formed", n), n, func() {
+		for _, m := range members[:n] {
+			c.run(ctx, m, interval, false)
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	last, end := context.WithCancel(ctx)
+	defer end()
+	err = phase(fmt.Sprintf("one more joins %d that beat every %v", n, interval), n+1, func() { c.run(last, members[n], interval, true) })
+	if err != nil {
+		return nil, err
+	}
+	err = phase(fmt.Sprintf("one leaves %d that beat every %v", n+1, interval), n, end)
+	stop()
+	for _, m := range members {
+		_ = m.c.c.SetDeadline(time.Now().Add(time.Second))
+	}
+	return rows, err
+}
+
+// runGroups has a thousand groups of three members rebalance at once.
+func runGroups(s *session) error {
+	n := s.sized(1000, 100)
+	groups := make([][]*member, n)
+	for i := range groups {
+		name := fmt.Sprintf("many-%d", i)
+		if i < 50 {
+			if err := s.findCoordinator(name); err != nil {
+				return err
+			}
+		}
+		for range 3 {
+			m, err := newMember(s.addr(), name)
+			if err != nil {
+				return err
+			}
+			defer m.c.close()
+			groups[i] = append(groups[i], m)
+		}
+	}
+	round := func() error {
+		var wg sync.WaitGroup
+		errs := make(chan error, 3*n)
+		for _, g := range groups {
+			for _, m := range g {
+				wg.Go(func() {
+					if err := m.settle(); err != nil {
+						errs <- err
+					}
+				})
+			}
+		}
+		wg.Wait()
+		return first(errs)
+	}
+	for end, first := time.Now().Add(s.warmUp()), true; first || time.Now().Before(end); first = false {
+		if err := round(); err != nil {
+			return err
+		}
+	}
+	m := s.meter()
+	const rounds = 3
+	for range rounds {
+		if err := round(); err != nil {
+			return err
+		}
+	}
+	r := m.once(row{Name: fmt.Sprintf("raw, %d groups of 3 rebalance at once", n)})
+	r.Time, r.CPU = r.Time/rounds, r.CPU/rounds
+	s.add(r)
+	return nil
+}
