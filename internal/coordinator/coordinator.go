@@ -78,6 +78,7 @@ type Coordinator struct {
 	groupShell
 	newMemberID func() string
 	settings    atomic.Pointer[settings]
+	endings     endings
 }
 
 // Start begins to load every shard and returns. Requests that arrive before

@@ -155,6 +155,15 @@ func requestWords(req group.Request) (who string, words []string) {
 			words = append(words, offsetWord(&r.Offsets[i]))
 		}
 		return sender(r.MemberID, r.InstanceID, ""), words
+	case group.TxnCommit:
+		words = []string{"txn-commit", version(r.Version), "producer=" + strconv.FormatInt(r.ProducerID, 10)}
+		if r.MemberID != "" || r.InstanceID != nil || r.Generation >= 0 {
+			words = identityWords(words, r.MemberID, r.InstanceID, r.Generation)
+		}
+		for i := range r.Offsets {
+			words = append(words, offsetWord(&r.Offsets[i]))
+		}
+		return "producer " + strconv.FormatInt(r.ProducerID, 10), words
 	case group.FetchOffsets:
 		return "admin", append([]string{"fetch-offsets"}, fetchWords(&r)...)
 	case group.DeleteOffsets:
