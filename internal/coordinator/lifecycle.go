@@ -49,6 +49,7 @@ func (r *runner[Q, R, E]) leave(to state) {
 
 // loadResult is what a load has come to.
 type loadResult[Q, R, E any] struct {
+	took   time.Duration
 	epoch  int32
 	shard  *Shard[Q, R, E]
 	log    partitionLog
@@ -63,6 +64,7 @@ type loadResult[Q, R, E any] struct {
 func (r *runner[Q, R, E]) load(ctx context.Context, epoch int32, quarantined map[string]bool) {
 	for {
 		res := loadResult[Q, R, E]{epoch: epoch}
+		began := time.Now()
 		res.shard = NewShard(ShardConfig[Q, R, E]{Kind: r.c.newKind(), Epoch: epoch, Quarantined: quarantined})
 		r.c.configure(res.shard)
 		res.panic = protect(func() {
@@ -74,6 +76,7 @@ func (r *runner[Q, R, E]) load(ctx context.Context, epoch int32, quarantined map
 		if errors.Is(res.err, storage.ErrOffsetOutOfRange) {
 			continue // the log start has moved under the reader
 		}
+		res.took = time.Since(began)
 		if ctx.Err() == nil {
 			r.control(func(r *runner[Q, R, E]) { r.loaded(&res) })
 		}
@@ -104,7 +107,7 @@ func (r *runner[Q, R, E]) loaded(res *loadResult[Q, R, E]) {
 	for kind, n := range res.shard.Skipped() {
 		r.c.config.Log.Warn("records of an unknown type were skipped", "partition", r.p, "type", kind, "records", n)
 	}
-	r.state, r.shard, r.log, r.writer = active, res.shard, res.log, res.writer
+	r.state, r.shard, r.log, r.writer, r.loadTook = active, res.shard, res.log, res.writer, res.took
 	r.c.configure(r.shard)
 	r.begin()
 	r.shard.Activate(res.next)

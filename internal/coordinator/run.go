@@ -47,28 +47,29 @@ type runner[Q, R, E any] struct {
 	busy  bool
 	shut  bool // nothing is taken any more
 
-	state   state
-	epoch   int32 // of the newest leadership that this shard knows of
-	shard   *Shard[Q, R, E]
-	log     partitionLog
-	writer  partitionWriter
-	now     machine.Now      // of this turn
-	inputs  []input[Q, R, E] // of this turn
-	at      int              // inputs[:at] have been dealt with
-	again   bool             // there is work without new inputs
-	timer   *time.Timer
-	wakeAt  time.Duration          // when timer runs out, 0 if it is not running
-	idle    []*completion[Q, R, E] // to be used again
-	landed  *completion[Q, R, E]   // being dealt with by land
-	refused []Release[R]           // answers that no shard has to do with
-	passing []*passing[Q, R, E]
-	trouble trouble
-	ended   bool            // gone is closed
-	gone    chan struct{}   // closed when the runner has shut and is at rest
-	drained []chan struct{} // to be closed when the shard has drained
-	first   bool            // the first load has ended
-	ahead   time.Duration   // how far Advance has moved the clock
-	trip    *trip           // nil unless it moves
+	state    state
+	epoch    int32 // of the newest leadership that this shard knows of
+	shard    *Shard[Q, R, E]
+	log      partitionLog
+	writer   partitionWriter
+	now      machine.Now      // of this turn
+	inputs   []input[Q, R, E] // of this turn
+	at       int              // inputs[:at] have been dealt with
+	again    bool             // there is work without new inputs
+	timer    *time.Timer
+	wakeAt   time.Duration          // when timer runs out, 0 if it is not running
+	idle     []*completion[Q, R, E] // to be used again
+	landed   *completion[Q, R, E]   // being dealt with by land
+	refused  []Release[R]           // answers that no shard has to do with
+	passing  []*passing[Q, R, E]
+	trouble  trouble
+	ended    bool            // gone is closed
+	gone     chan struct{}   // closed when the runner has shut and is at rest
+	drained  []chan struct{} // to be closed when the shard has drained
+	first    bool            // the first load has ended
+	loadTook time.Duration   // of the last load
+	ahead    time.Duration   // how far Advance has moved the clock
+	trip     *trip           // nil unless it moves
 }
 
 // state is what a runner does with requests.

@@ -40,13 +40,16 @@ func (g *Group) retention() (keeps func(TopicPartition) bool, may bool) {
 // expired reports whether the time of an offset is over. It counts from its
 // commit, but in a group that once had members from when the last one went: as
 // long as there are members their offsets are in use.
-func (g *Group) expired(o *offset) bool {
+func (g *Group) expired(o *offset) bool { return g.now.Wall >= g.expiresAt(o) }
+
+// expiresAt is when the time of an offset is over, Unix time in milliseconds.
+func (g *Group) expiresAt(o *offset) int64 {
 	if o.ExpireTimestamp >= 0 {
-		return g.now.Wall >= o.ExpireTimestamp
+		return o.ExpireTimestamp
 	}
 	start := o.CommitTimestamp
 	if g.state == Empty && g.protocolType != "" && g.since >= 0 {
 		start = g.since
 	}
-	return g.now.Wall-start >= int64(g.cfg.OffsetsRetention/time.Millisecond)
+	return start + int64(g.cfg.OffsetsRetention/time.Millisecond)
 }
