@@ -1,4 +1,5 @@
-// Command rota is the broker: rota serve starts it.
+// Command rota is the broker, rota serve, and what one does with a Kafka
+// cluster from a terminal: topics, records, groups and why they rebalanced.
 package main
 
 import (
@@ -9,6 +10,8 @@ import (
 	"os"
 
 	"github.com/alecthomas/kong"
+
+	commands "rota/internal/cli"
 )
 
 // version is set by the linker.
@@ -20,7 +23,8 @@ func main() {
 
 // cli is the command line: one field for each subcommand.
 type cli struct {
-	Serve   serveCommand   `cmd:"" help:"Start a broker."`
+	Serve serveCommand `cmd:"" help:"Start a broker."`
+	commands.Commands
 	Config  configCommand  `cmd:"" help:"Check or print what serve would be told."`
 	Dump    dumpCommand    `cmd:"" help:"Print a file of a data folder: journal, segment or manifest."`
 	Sim     simCommand     `cmd:"" help:"Play the coordinator under simulated faults."`
@@ -58,6 +62,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, stderr io.Writer
 		kong.Description("A Kafka-compatible broker in one binary, built around the consumer group."),
 		kong.Writers(out, stderr),
 		kong.UsageOnError(),
+		kong.Vars(commands.Vars()),
 		kong.Exit(func(n int) { panic(exit(n)) }),
 	)
 	if err != nil {
@@ -71,12 +76,36 @@ func run(ctx context.Context, args []string, in io.Reader, out, stderr io.Writer
 		return 2
 	}
 	cmd.BindTo(ctx, (*context.Context)(nil))
-	if err := cmd.Run(&streams{in, out, stderr}); err != nil {
-		fmt.Fprintln(stderr, "rota:", err)
-		if h, ok := errors.AsType[hint](err); ok {
-			fmt.Fprintln(stderr, h.text)
-		}
-		return 1
+	cmd.Bind(parser)
+	if err := cmd.Run(&streams{in, out, stderr}, &commands.Streams{In: in, Out: out, Err: stderr, Terminal: terminal(out)}); err != nil {
+		return tell(stderr, err)
 	}
 	return 0
+}
+
+// tell says an error in one line, and what to do about it in a second one if
+// that is known. It returns the exit code.
+func tell(stderr io.Writer, err error) int {
+	fmt.Fprintln(stderr, "rota:", err)
+	if h, ok := errors.AsType[hint](err); ok {
+		fmt.Fprintln(stderr, h.text)
+	}
+	if h, ok := errors.AsType[commands.Hint](err); ok {
+		fmt.Fprintln(stderr, h.Text)
+	}
+	if _, ok := errors.AsType[commands.Misuse](err); ok {
+		fmt.Fprintln(stderr, "rota --help lists the commands and their flags")
+		return 2
+	}
+	return 1
+}
+
+// terminal says whether a person reads what is written.
+func terminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }

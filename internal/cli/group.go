@@ -1,0 +1,165 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"rota/internal/admin"
+)
+
+// groupCommands is rota group.
+type groupCommands struct {
+	List     groupList       `cmd:"" help:"List groups with their members, lag, and rebalances of the last hour."`
+	Describe groupDescribe   `cmd:"" help:"Show members of groups, who has which partition, and the lag."`
+	Reset    groupReset      `cmd:"" help:"Set the offsets of a group without members; a dry run unless --execute."`
+	Delete   groupDelete     `cmd:"" help:"Delete groups without members, with their offsets."`
+	Explain  explainCommand  `cmd:"" help:"The same as rota explain."`
+	Timeline timelineCommand `cmd:"" help:"The same as rota timeline."`
+	Watch    watchCommand    `cmd:"" help:"The same as rota watch."`
+	Events   eventsCommand   `cmd:"" help:"The same as rota events."`
+}
+
+// noHistory is said where a cluster keeps no events of its groups.
+const noHistory = "rebalances: this cluster keeps no history of its groups (there is no topic __group_events, which Rota makes with the first event)"
+
+// groupList is rota group list.
+type groupList struct {
+	connection
+	State []string `placeholder:"STATE" help:"Only groups in these states."`
+}
+
+// groupRow is a group of the list.
+type groupRow struct {
+	Group        string `json:"group" doc:"Group id."`
+	State        string `json:"state" doc:"State by Kafka's name: Empty, PreparingRebalance, CompletingRebalance, Stable, Dead, ..."`
+	Type         string `json:"type" doc:"Classic, Consumer, Share or Streams."`
+	ProtocolType string `json:"protocol_type" doc:"What kind of members it has: consumer, connect, ...; empty for a group of offsets only."`
+	Coordinator  int32  `json:"coordinator" doc:"Node id of the broker that runs the group."`
+	Members      *int   `json:"members" doc:"How many members, null if the cluster does not tell."`
+	Partitions   int    `json:"partitions" doc:"How many partitions it has committed to."`
+	Lag          *int64 `json:"lag" doc:"Records that it is behind in all of those together, null if there are none."`
+	Rebalances   *int   `json:"rebalances_last_hour" doc:"Rebalances that began in the last hour, null where the cluster keeps no history."`
+}
+
+// groupsAnswer is what list prints with --json.
+type groupsAnswer struct {
+	Groups  []groupRow `json:"groups" doc:"The groups, sorted by name."`
+	Missing []string   `json:"missing,omitempty" doc:"What the cluster does not tell, a sentence each."`
+}
+
+// Run lists the groups.
+func (c *groupList) Run(ctx context.Context, s *Streams) error {
+	cluster, err := c.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer cluster.Close()
+	answer, err := c.ask(ctx, cluster)
+	if err != nil {
+		return explain(err)
+	}
+	if c.JSON {
+		return printJSON(s.Out, answer)
+	}
+	t := newTable("GROUP", "STATE", "TYPE", ">MEMBERS", ">PARTITIONS", ">LAG", ">REBALANCES/H")
+	for _, g := range answer.Groups {
+		kind := g.ProtocolType
+		if kind == "" {
+			kind = "-"
+		}
+		t.add(name(g.Group), name(g.State), name(kind), count(g.Members), fmt.Sprint(g.Partitions), count(g.Lag), count(g.Rebalances))
+	}
+	t.print(s.Out, 0)
+	for _, m := range answer.Missing {
+		fmt.Fprintln(s.Err, "missing:", m)
+	}
+	return nil
+}
+
+// ask asks everything at once: what it waits for is the slowest answer.
+func (c *groupList) ask(ctx context.Context, cluster *admin.Cluster) (groupsAnswer, error) {
+	type history struct {
+		counts map[string]int
+		kept   bool
+		err    error
+	}
+	counted := make(chan history, 1)
+	go func() {
+		var h history
+		if h.kept, h.err = cluster.HasHistory(ctx); h.kept && h.err == nil {
+			h.counts, h.err = cluster.Rebalances(ctx, time.Now().Add(-time.Hour))
+		}
+		counted <- h
+	}()
+	groups, err := cluster.Groups(ctx, c.State...)
+	if err != nil {
+		return groupsAnswer{}, err
+	}
+	described := make(chan error, 1)
+	go func() { described <- cluster.Describe(ctx, groups) }()
+	commits, err := cluster.Commits(ctx, groups)
+	if err != nil {
+		return groupsAnswer{}, errors.Join(err, <-described)
+	}
+	ends, err := cluster.Ends(ctx, commits)
+	if err := errors.Join(err, <-described); err != nil {
+		return groupsAnswer{}, err
+	}
+	h := <-counted
+	if h.err != nil {
+		return groupsAnswer{}, h.err
+	}
+	answer := groupsAnswer{Groups: make([]groupRow, 0, len(groups))}
+	for i := range groups {
+		g := &groups[i]
+		row := groupRow{
+			Group: g.Name, State: g.State, Type: g.Type, ProtocolType: g.ProtocolType, Coordinator: g.Coordinator,
+			Partitions: len(commits[g.Name]), Lag: admin.Total(commits[g.Name], ends),
+		}
+		if g.Known() {
+			n := len(g.Members)
+			row.Members = &n
+		}
+		if h.kept {
+			n := h.counts[g.Name]
+			row.Rebalances = &n
+		}
+		answer.Groups = append(answer.Groups, row)
+	}
+	if !h.kept {
+		answer.Missing = append(answer.Missing, noHistory)
+	}
+	return answer, nil
+}
+
+// groupDelete is rota group delete.
+type groupDelete struct {
+	connection
+	Names []string `arg:"" name:"group" help:"Groups to delete."`
+}
+
+// Run deletes the groups. It goes on after one that cannot be deleted.
+func (c *groupDelete) Run(ctx context.Context, s *Streams) error {
+	cluster, err := c.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer cluster.Close()
+	failed := cluster.DeleteGroups(ctx, c.Names)
+	var done []string
+	var errs []error
+	gone := []bool{}
+	for _, n := range c.Names {
+		if err := failed[n]; err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		done, gone = append(done, n), append(gone, true)
+	}
+	if err := tellChanges(s, c.JSON, false, done, gone, "deleted", ""); err != nil {
+		return err
+	}
+	return explain(errors.Join(errs...))
+}
