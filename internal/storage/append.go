@@ -60,9 +60,18 @@ func refused(err error) Appended { return Appended{Base: -1, LogAppend: -1, Star
 // may not call into the store.
 //
 // A batch whose producer sequence was seen before is not appended: done hears
-// the first one's offset when that one is durable.
+// the first one's offset when that one is durable. A transactional batch is
+// taken if its transaction is open in this log; see AppendVerified.
 func (l *Log) Append(batch []byte, ack Ack, done func(Appended)) {
-	a := admission{l: l, conf: l.conf.Load(), now: l.s.c.Now().UnixMilli(), stamp: -1}
+	l.AppendVerified(batch, Guard{}, ack, done)
+}
+
+// AppendVerified is Append for batches that may be transactional: such a one
+// begins its producer's transaction in this log, with a good Guard, or belongs
+// to the one that is open. Errors beside those of Append: ErrNotVerified, and
+// ErrTransactionOpen for a batch that is not transactional.
+func (l *Log) AppendVerified(batch []byte, g Guard, ack Ack, done func(Appended)) {
+	a := admission{l: l, conf: l.conf.Load(), now: l.s.c.Now().UnixMilli(), stamp: -1, guard: g}
 	c, pos, err := a.admit(batch)
 	if err != nil {
 		done(refused(err))
@@ -94,6 +103,7 @@ type admission struct {
 	conf  *LogConfig
 	now   int64 // milliseconds
 	stamp int64 // LogAppendTime or -1
+	guard Guard
 	h     record.Header
 	size  int
 }
@@ -108,8 +118,6 @@ func (a *admission) admit(batch []byte) (c *chunk, pos int, err error) {
 		return nil, 0, err
 	case len(batch) > a.conf.MaxMessageBytes:
 		return nil, 0, ErrTooLarge
-	case h.Attributes.Transactional() || h.Attributes.Control():
-		return nil, 0, ErrTransactional
 	case s.full(a.conf.Internal):
 		return nil, 0, ErrFull
 	default:
@@ -195,6 +203,9 @@ func (l *Log) appendLocked(a *admission, c *chunk, pos int, w *waiter) (push, du
 			}
 			l.waitLocked(w)
 			return false, false, nil
+		}
+		if err := l.verifyLocked(a); err != nil {
+			return false, false, err
 		}
 		l.producers.add(&a.h, l.end, a.now)
 	}

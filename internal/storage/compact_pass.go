@@ -99,8 +99,8 @@ func (c *cleaning) begin() error {
 			l.compaction.sealed = end.Token
 		}
 	}
-	c.lastOf = make(map[int64]struct{}, len(l.settledProducers))
-	for _, p := range l.settledProducers {
+	c.lastOf = make(map[int64]struct{}, len(l.settledProducers.known))
+	for _, p := range l.settledProducers.known {
 		if p.n > 0 {
 			c.lastOf[p.last[p.n-1].base] = struct{}{}
 		}

@@ -109,7 +109,7 @@ func (o *cleanOutput) write() error {
 func (l *Log) manifestLocked() *Manifest {
 	m := &Manifest{
 		Partition: l.p, Start: l.start, End: l.settled, Flush: l.settledFlush, Segments: slices.Clone(l.segments),
-		Producers: l.settledProducers.encode(), LastStable: l.settled, Cleaned: l.cleaned,
+		Producers: l.settledProducers.encode(), LastStable: l.settledProducers.spans.stable(l.settled), Cleaned: l.cleaned,
 	}
 	m.Epochs = epochsWithin(l.epochs, m.Start, m.End)
 	return m

@@ -104,6 +104,9 @@ func (s *Store) completeDurable(f *flight, c *completions) {
 // advanceLocked makes everything below end visible.
 func (l *Log) advanceLocked(end int64, c *completions) {
 	l.hw = end
+	if l.producers.spans.len() > 0 {
+		l.producers.spans.forget(end)
+	}
 	for l.waiters.len() > 0 && l.waiters.at(0).end <= end {
 		l.answerFirstLocked(c, nil)
 	}

@@ -35,8 +35,6 @@ var (
 	// ErrCoordinatorFenced: a marker of an older epoch of the transaction
 	// coordinator (TRANSACTION_COORDINATOR_FENCED).
 	ErrCoordinatorFenced = errors.New("transaction coordinator is fenced")
-	// ErrTransactional: a transactional or control batch from a client.
-	ErrTransactional = errors.New("transactions are not supported")
 )
 
 // CorruptError names damaged bytes. What it covers is not served.

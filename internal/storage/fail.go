@@ -83,17 +83,29 @@ func (l *Log) truncateLocked(n int, freed *pins) {
 	for n := len(l.epochs); n > 0 && l.epochs[n-1].Start >= l.end; n-- {
 		l.epochs = l.epochs[:n-1]
 	}
-	if len(l.producers) == 0 {
-		return
+	if len(l.producers.known) > 0 {
+		l.refoldLocked()
 	}
+}
+
+// refoldLocked builds what the log knows of its producers anew, from what
+// segments and tail have.
+func (l *Log) refoldLocked() {
 	now := l.s.c.Now().UnixMilli()
 	l.producers = l.settledProducers.clone()
+	l.aborted.pop(l.aborted.len())
 	for i := range l.entries.all() {
 		e := l.entries.at(i)
-		if h, err := record.ParseHeader(e.batch()); err == nil && h.ProducerID >= 0 {
-			l.producers.add(&h, e.base, now)
+		h, err := record.ParseHeader(e.batch())
+		if err != nil || h.ProducerID < 0 {
+			continue
+		}
+		// What is in the tail has been folded before: it can be read.
+		if aborted, err := l.producers.fold(&h, e.batch(), e.base, now); err == nil && aborted != nil {
+			l.aborted.push(*aborted)
 		}
 	}
+	l.producers.spans.forget(l.hw)
 }
 
 // Pauses between attempts to reopen the journal.

@@ -30,8 +30,13 @@ type Log struct {
 	hw      int64   // durable end, Kafka's high watermark
 	end     int64   // offset of the next record
 	epochs  []EpochStart
-	// producers is the state at end.
+	// producers is the state at end, but for transactions with a marker that is
+	// not durable: these still hold back the last stable offset. aborted are
+	// the aborted transactions whose markers are in the tail, and guards the
+	// verifications that are asked for.
 	producers producers
+	aborted   queue[AbortedTransaction]
+	guards    map[int64]*verification
 
 	// What the manifest has. The slice and the map never change: each round
 	// makes new ones.
@@ -77,7 +82,7 @@ func (e *entry) batch() []byte { return e.chunk.buf[e.pos : e.pos+e.size : e.pos
 func (e *entry) next() int64 { return e.base + int64(e.count) }
 
 func newLog(s *Store, p Partition) *Log {
-	l := &Log{s: s, p: p, producers: make(producers)}
+	l := &Log{s: s, p: p}
 	l.SetConfig(LogConfig{})
 	return l
 }
@@ -114,9 +119,15 @@ func (l *Log) boundsLocked() Bounds {
 	return Bounds{Start: l.start, HighWatermark: l.hw, LastStable: l.stableLocked(), End: l.end, Epoch: l.epoch}
 }
 
-// stableLocked is the last stable offset. Without transactions everything
-// durable is stable.
-func (l *Log) stableLocked() int64 { return l.hw }
+// stableLocked is the last stable offset: everything durable below the first
+// transaction that has no durable marker. One that began below the log start
+// holds back what is left of it.
+func (l *Log) stableLocked() int64 {
+	if l.producers.spans.len() == 0 {
+		return l.hw
+	}
+	return max(l.start, l.producers.spans.stable(l.hw))
+}
 
 // visibleLocked is the end that a reader may see.
 func (l *Log) visibleLocked(committed bool) int64 {

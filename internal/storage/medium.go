@@ -60,9 +60,26 @@ type Segment struct {
 	MaxTimestampOffset int64
 	// Created is the wall clock time in milliseconds of the first append.
 	Created int64
+	// LastStable is the last stable offset at End, or a lower one: no marker
+	// behind the segment ends a transaction that began below.
+	LastStable int64
+	// Aborted is how many aborted transactions the segment's index has: those
+	// whose markers lie in the segment.
+	Aborted int32
 	// Token is the medium's own name for the segment's bytes, so that a
 	// rewritten segment never shares a name with the one it replaces.
 	Token string
+}
+
+// AbortedTransaction is an entry in the index of the segment that has the
+// transaction's marker. Entries are in the order of the markers.
+type AbortedTransaction struct {
+	ProducerID int64
+	First      int64 // offset of the first record
+	Last       int64 // offset of the marker
+	// Stable is the last stable offset behind the marker: transactions of later
+	// entries began there or later.
+	Stable int64
 }
 
 // EpochStart says that leader epoch Epoch began at offset Start.
@@ -84,7 +101,7 @@ type Manifest struct {
 	Epochs    []EpochStart
 	Producers []byte // producer state at End, encoded by package storage
 	// LastStable is the last stable offset at End. Aborted transactions live
-	// in the segments' own index.
+	// in the segments' own index, open ones in Producers.
 	LastStable int64
 	// Cleaned is how many of the first Segments compaction has been over.
 	// Nothing is appended to those any more.
@@ -102,12 +119,16 @@ type Move struct {
 	Drop []Segment
 }
 
-// SegmentWrite appends whole batches at position At of the segment Token.
+// SegmentWrite appends whole batches at position At of the segment Token, and
+// Aborted behind the first AbortedAt entries of its index of aborted
+// transactions.
 type SegmentWrite struct {
-	Token   string
-	Base    int64 // base offset of the segment
-	At      int64
-	Batches []byte
+	Token     string
+	Base      int64 // base offset of the segment
+	At        int64
+	Batches   []byte
+	AbortedAt int32
+	Aborted   []AbortedTransaction
 }
 
 // Recovery receives what a medium holds, in this order: every manifest, then
@@ -135,7 +156,7 @@ type Report struct {
 // Medium is where a Store keeps its bytes. Calls of one group (Flush and Reopen;
 // Trim, Settle, Write,
 // NewToken and Remove) come from one goroutine at a time; the two
-// groups may overlap. Read, Seek, JournalSize and Free may be called from any
+// groups may overlap. Read, Aborted, Seek, JournalSize and Free may be called from any
 // goroutine at any time.
 //
 // A medium owns nothing it is given: slices passed in are valid until the call
@@ -172,8 +193,8 @@ type Medium interface {
 	// medium knows no bound.
 	Free() (int64, error)
 
-	// Settle writes a round of moves: all segment bytes first, made durable
-	// together, then the manifests, made durable together, then the drops.
+	// Settle writes a round of moves: all segment bytes and entries of their
+	// indexes of aborted transactions first, made durable together, then the manifests, made durable together, then the drops.
 	// An error leaves every partition at its old or its new manifest; a later
 	// round then writes the same bytes at the same positions again, under the
 	// same tokens, perhaps more.
@@ -189,6 +210,10 @@ type Medium interface {
 	// that contains offset (or the first after it), at most max bytes but at
 	// least one batch. It returns the extended slice.
 	Read(p Partition, s Segment, offset int64, max int, dst []byte) ([]byte, error)
+	// Aborted appends to dst entries of the index of aborted transactions of
+	// s, in order, beginning with the first whose Last is from or more. It may
+	// stop early, but not before the first. Nothing is appended at the end.
+	Aborted(p Partition, s Segment, from int64, dst []AbortedTransaction) ([]AbortedTransaction, error)
 	// Seek returns the offset of the first batch in s that may hold a record
 	// with timestamp ts or later, or s.End if there is none.
 	Seek(p Partition, s Segment, ts int64) (int64, error)

@@ -32,7 +32,6 @@ func (w *settler) plan(l *Log, cut uint64, now int64) (*plan, error) {
 	if n > 0 {
 		m.End = w.scratch[n-1].next()
 	}
-	m.LastStable = m.End
 	m.Epochs = epochsWithin(l.epochs, m.Start, m.End)
 	segments, sealed := l.segments, l.compaction.sealed
 	p.move.Drop = l.compaction.leftOver
@@ -60,12 +59,32 @@ func (w *settler) plan(l *Log, cut uint64, now int64) (*plan, error) {
 			if !cloned {
 				p.producers, cloned = p.producers.clone(), true
 			}
-			p.producers.add(&h, e.base, now)
+			if err := p.fold(&h, e, seg, now); err != nil {
+				return nil, err
+			}
 		}
+		seg.LastStable = p.producers.spans.stable(seg.End)
 	}
+	m.LastStable = p.producers.spans.stable(m.End)
 	m.Producers = p.producers.encode()
 	clear(w.scratch)
 	return p, nil
+}
+
+// fold takes a producer's batch, which has been added to seg, into what the
+// manifest says of producers, and what it aborts into the segment's index.
+func (p *plan) fold(h *record.Header, e *entry, seg *Segment, now int64) error {
+	aborted, err := p.producers.fold(h, e.batch(), e.base, now)
+	if err != nil {
+		return err
+	}
+	p.producers.spans.forget(e.next())
+	if aborted != nil {
+		w := &p.move.Writes[len(p.move.Writes)-1]
+		w.Aborted = append(w.Aborted, *aborted)
+		seg.Aborted++
+	}
+	return nil
 }
 
 // segmentFor is the segment that the next batch goes to: the last one, or a
@@ -80,7 +99,7 @@ func (l *Log) segmentFor(m *Manifest, e *entry, conf *LogConfig, sealed string, 
 	}
 	m.Segments = append(m.Segments, Segment{
 		Base: e.base, End: e.base, MaxTimestamp: record.None, MaxTimestampOffset: e.base,
-		Created: now, Token: l.token(e.base),
+		Created: now, LastStable: e.base, Token: l.token(e.base),
 	})
 	return &m.Segments[len(m.Segments)-1]
 }
@@ -109,6 +128,11 @@ func (p *plan) commit() {
 	l.segments = m.Segments
 	l.settled, l.settledStart, l.settledFlush = m.End, m.Start, m.Flush
 	l.settledProducers = p.producers
+	n := 0
+	for n < l.aborted.len() && l.aborted.at(n).Last < m.End {
+		n++
+	}
+	l.aborted.pop(n)
 	l.epochs = epochsSince(l.epochs, m.Start)
 	l.tokens = nil
 	l.compaction.leftOver = nil
@@ -166,7 +190,7 @@ func (g *slabs) write(m *Move, seg *Segment, e *entry) {
 	} else {
 		b = e.chunk.buf[e.pos : e.pos+e.size] // with the capacity to be extended
 	}
-	m.Writes = append(m.Writes, SegmentWrite{Token: seg.Token, Base: seg.Base, At: seg.Size, Batches: b})
+	m.Writes = append(m.Writes, SegmentWrite{Token: seg.Token, Base: seg.Base, At: seg.Size, Batches: b, AbortedAt: seg.Aborted})
 }
 
 // adjoins reports whether b lies directly behind a in memory that a may be

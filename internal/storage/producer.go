@@ -1,8 +1,6 @@
 package storage
 
 import (
-	"encoding/binary"
-	"errors"
 	"maps"
 	"math"
 	"slices"
@@ -14,14 +12,25 @@ import (
 // as many as one may have unanswered (KIP-98, KAFKA-5494).
 const keptSequences = 5
 
-// producers is what a log knows of its idempotent producers.
-type producers map[int64]*producer
+// producers is what the batches of a log up to some offset tell of its
+// producers. The zero value is that of an empty log.
+type producers struct {
+	known map[int64]*producer
+	spans spans
+}
 
 type producer struct {
 	epoch int16
-	n     uint8                   // how many of last are in use
-	last  [keptSequences]sequence // oldest first
-	seen  int64                   // wall clock of the newest batch, milliseconds
+	n     uint8 // how many of last are in use
+	// coordinator is the coordinator's epoch in the last marker, -1 if there
+	// was none.
+	coordinator int32
+	last        [keptSequences]sequence // oldest first
+	seen        int64                   // wall clock of the newest batch, milliseconds
+	stamp       int64                   // max timestamp of the newest batch
+	// txn is the first offset of the open transaction, -1 if there is none, and
+	// began the wall clock when it got it, milliseconds.
+	txn, began int64
 }
 
 // sequence is one batch of a producer.
@@ -34,13 +43,16 @@ type sequence struct {
 
 func (q *sequence) end() int64 { return q.base + int64(q.count) }
 
+// idle reports whether the log may forget the producer: it has not been seen
+// for expiry (milliseconds), and no transaction waits for its end.
+func (p *producer) idle(now, expiry int64) bool { return p.txn < 0 && now-p.seen >= expiry }
+
 // check tells what the batch is to its producer: the next one (nil, nil), one
-// that the log has already, or an error. A producer that has not been seen for
-// expiry (milliseconds) is a new one, and a new one may begin anywhere: what
-// the log knew may have been deleted.
-func (ps producers) check(h *record.Header, now, expiry int64) (*sequence, error) {
-	p := ps[h.ProducerID]
-	if p == nil || now-p.seen >= expiry {
+// that the log has already, or an error. An idle producer is a new one, and a
+// new one may begin anywhere: what the log knew may have been deleted.
+func (ps *producers) check(h *record.Header, now, expiry int64) (*sequence, error) {
+	p := ps.known[h.ProducerID]
+	if p == nil || p.idle(now, expiry) {
 		return nil, nil
 	}
 	switch {
@@ -57,7 +69,11 @@ func (ps producers) check(h *record.Header, now, expiry int64) (*sequence, error
 			return q, nil
 		}
 	}
-	if p.n > 0 && h.BaseSequence != nextSequence(p.last[p.n-1].last) {
+	next := int32(0) // only a marker has told of this epoch
+	if p.n > 0 {
+		next = nextSequence(p.last[p.n-1].last)
+	}
+	if h.BaseSequence != next {
 		return nil, ErrOutOfOrderSequence
 	}
 	return nil, nil
@@ -71,15 +87,42 @@ func nextSequence(last int32) int32 {
 	return last + 1
 }
 
-// add folds in a batch that has its offset.
-func (ps producers) add(h *record.Header, base, now int64) {
-	p := ps[h.ProducerID]
-	if p == nil {
-		p = new(producer)
-		ps[h.ProducerID] = p
+// fold takes in a batch of a producer that has its offset. aborted is the
+// transaction that it aborts, if any. Errors: those of a marker that cannot be
+// read.
+func (ps *producers) fold(h *record.Header, batch []byte, base, now int64) (aborted *AbortedTransaction, err error) {
+	if !h.Attributes.Control() {
+		ps.add(h, base, now)
+		return nil, nil
 	}
-	if p.epoch != h.ProducerEpoch {
-		p.epoch, p.n = h.ProducerEpoch, 0
+	m, ok, err := record.MarkerOf(batch)
+	if err != nil || !ok {
+		return nil, err
+	}
+	p := ps.touch(h, now)
+	p.coordinator = m.CoordinatorEpoch
+	if p.txn < 0 {
+		return nil, nil
+	}
+	ps.spans.end(p.txn, base)
+	if m.Type == record.ControlAbort {
+		aborted = &AbortedTransaction{
+			ProducerID: h.ProducerID, First: p.txn, Last: base, Stable: ps.spans.stable(base + 1),
+		}
+	}
+	p.txn = -1
+	return aborted, nil
+}
+
+// add folds in a batch of data.
+func (ps *producers) add(h *record.Header, base, now int64) {
+	p := ps.touch(h, now)
+	if h.Attributes.Transactional() && p.txn < 0 {
+		p.txn, p.began = base, now
+		ps.spans.begin(base)
+	}
+	if h.BaseSequence < 0 {
+		return // a coordinator's
 	}
 	if p.n == keptSequences {
 		copy(p.last[:], p.last[1:])
@@ -90,99 +133,37 @@ func (ps producers) add(h *record.Header, base, now int64) {
 		base: base, count: h.LastOffsetDelta + 1, stamp: h.MaxTimestamp,
 	}
 	p.n++
-	p.seen = now
 }
 
-// expire forgets producers that have not been seen for expiry milliseconds.
-func (ps producers) expire(now, expiry int64) {
-	maps.DeleteFunc(ps, func(_ int64, p *producer) bool { return now-p.seen >= expiry })
+// touch returns the producer of a batch, in the batch's epoch.
+func (ps *producers) touch(h *record.Header, now int64) *producer {
+	p := ps.known[h.ProducerID]
+	if p == nil {
+		p = &producer{coordinator: -1, txn: -1}
+		if ps.known == nil {
+			ps.known = make(map[int64]*producer)
+		}
+		ps.known[h.ProducerID] = p
+	}
+	if p.epoch != h.ProducerEpoch {
+		p.epoch, p.n = h.ProducerEpoch, 0
+	}
+	p.seen, p.stamp = now, h.MaxTimestamp
+	return p
 }
 
-func (ps producers) clone() producers {
-	c := make(producers, len(ps))
-	for id, p := range ps {
+// expire forgets producers that have been idle for expiry milliseconds.
+func (ps *producers) expire(now, expiry int64) {
+	maps.DeleteFunc(ps.known, func(_ int64, p *producer) bool { return p.idle(now, expiry) })
+}
+
+func (ps *producers) clone() producers {
+	c := producers{known: make(map[int64]*producer, len(ps.known)), spans: ps.spans.clone()}
+	for id, p := range ps.known {
 		copied := *p
-		c[id] = &copied
+		c.known[id] = &copied
 	}
 	return c
-}
-
-// Sizes in the encoded form, which docs/format/producers.md describes.
-const (
-	producersVersion = 1
-	producerSize     = 8 + 2 + 8 + 1
-	sequenceSize     = 4 + 4 + 8 + 4 + 8
-)
-
-// encode is the form that manifests keep; nil if there are none.
-func (ps producers) encode() []byte {
-	if len(ps) == 0 {
-		return nil
-	}
-	b := make([]byte, 0, 5+len(ps)*(producerSize+2*sequenceSize))
-	b = append(b, producersVersion)
-	b = binary.BigEndian.AppendUint32(b, uint32(len(ps)))
-	for _, id := range slices.Sorted(maps.Keys(ps)) {
-		p := ps[id]
-		b = binary.BigEndian.AppendUint64(b, uint64(id))
-		b = binary.BigEndian.AppendUint16(b, uint16(p.epoch))
-		b = binary.BigEndian.AppendUint64(b, uint64(p.seen))
-		b = append(b, p.n)
-		for i := range p.last[:p.n] {
-			q := &p.last[i]
-			b = binary.BigEndian.AppendUint32(b, uint32(q.first))
-			b = binary.BigEndian.AppendUint32(b, uint32(q.last))
-			b = binary.BigEndian.AppendUint64(b, uint64(q.base))
-			b = binary.BigEndian.AppendUint32(b, uint32(q.count))
-			b = binary.BigEndian.AppendUint64(b, uint64(q.stamp))
-		}
-	}
-	return b
-}
-
-var errProducers = errors.New("producer state cannot be read")
-
-// decodeProducers reads what encode wrote.
-func decodeProducers(b []byte) (producers, error) {
-	ps := make(producers)
-	if len(b) == 0 {
-		return ps, nil
-	}
-	if len(b) < 5 || b[0] != producersVersion {
-		return nil, errProducers
-	}
-	count := binary.BigEndian.Uint32(b[1:])
-	b = b[5:]
-	for range count {
-		if len(b) < producerSize {
-			return nil, errProducers
-		}
-		id := int64(binary.BigEndian.Uint64(b))
-		p := &producer{
-			epoch: int16(binary.BigEndian.Uint16(b[8:])),
-			seen:  int64(binary.BigEndian.Uint64(b[10:])),
-			n:     b[18],
-		}
-		b = b[producerSize:]
-		if p.n > keptSequences || len(b) < int(p.n)*sequenceSize {
-			return nil, errProducers
-		}
-		for i := range p.last[:p.n] {
-			p.last[i] = sequence{
-				first: int32(binary.BigEndian.Uint32(b)),
-				last:  int32(binary.BigEndian.Uint32(b[4:])),
-				base:  int64(binary.BigEndian.Uint64(b[8:])),
-				count: int32(binary.BigEndian.Uint32(b[16:])),
-				stamp: int64(binary.BigEndian.Uint64(b[20:])),
-			}
-			b = b[sequenceSize:]
-		}
-		ps[id] = p
-	}
-	if len(b) != 0 || len(ps) != int(count) {
-		return nil, errProducers
-	}
-	return ps, nil
 }
 
 // ProducerState describes one producer that the log remembers.
@@ -200,12 +181,15 @@ type ProducerState struct {
 func (l *Log) Producers() []ProducerState {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	all := make([]ProducerState, 0, len(l.producers))
-	for _, id := range slices.Sorted(maps.Keys(l.producers)) {
-		p := l.producers[id]
-		st := ProducerState{ID: id, Epoch: p.epoch, LastSequence: record.None, LastTimestamp: record.None, CoordinatorEpoch: -1, CurrentTxn: -1}
+	all := make([]ProducerState, 0, len(l.producers.known))
+	for _, id := range slices.Sorted(maps.Keys(l.producers.known)) {
+		p := l.producers.known[id]
+		st := ProducerState{
+			ID: id, Epoch: p.epoch, LastSequence: record.None, LastTimestamp: p.stamp,
+			CoordinatorEpoch: p.coordinator, CurrentTxn: p.txn,
+		}
 		if p.n > 0 {
-			st.LastSequence, st.LastTimestamp = p.last[p.n-1].last, p.last[p.n-1].stamp
+			st.LastSequence = p.last[p.n-1].last
 		}
 		all = append(all, st)
 	}

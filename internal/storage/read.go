@@ -6,9 +6,6 @@ import (
 	"rota/internal/record"
 )
 
-// Aborted names an aborted transaction for a read_committed reader.
-type Aborted struct{ ProducerID, FirstOffset int64 }
-
 // ReadOptions says how much to read and what may be seen.
 type ReadOptions struct {
 	MaxBytes int
@@ -18,7 +15,8 @@ type ReadOptions struct {
 	Committed bool
 }
 
-// ReadInfo is what came with the batches.
+// ReadInfo is what came with the batches. Aborted are the aborted transactions
+// that may have records among them, by their markers, if ReadOptions asked.
 type ReadInfo struct {
 	Bounds
 	Aborted []Aborted
@@ -34,6 +32,10 @@ func (l *Log) Read(dst []byte, offset int64, o ReadOptions) ([]byte, ReadInfo, e
 	info, err := ReadInfo{Bounds: l.boundsLocked()}, l.err
 	visible := l.visibleLocked(o.Committed)
 	seg, settled := l.segmentLocked(offset)
+	var look *abortedLook
+	if o.Committed && offset < visible {
+		look = l.lookLocked(offset, visible)
+	}
 	l.mu.Unlock()
 	switch {
 	case err != nil:
@@ -42,34 +44,47 @@ func (l *Log) Read(dst []byte, offset int64, o ReadOptions) ([]byte, ReadInfo, e
 		return dst, info, ErrOffsetOutOfRange
 	case offset >= visible:
 		return dst, info, nil
-	case settled:
-		dst, err := l.readSettled(dst, seg, offset, visible, o)
-		return dst, info, err
 	}
-	got := l.readTail(dst, offset, visible, o)
-	if len(got) == len(dst) {
+	var got []byte
+	if settled {
+		got, err = l.readSettled(dst, seg, offset, visible, o)
+	} else if got = l.readTail(dst, offset, visible, o); len(got) == len(dst) {
 		// Settled since the look above, or larger than MaxBytes.
 		l.mu.Lock()
 		seg, settled = l.segmentLocked(offset)
 		l.mu.Unlock()
 		if settled {
+			look.moved()
 			got, err = l.readSettled(dst, seg, offset, visible, o)
 		}
 	}
-	return got, info, err
+	if look == nil || err != nil || len(got) == len(dst) {
+		return got, info, err
+	}
+	if info.Aborted, err = l.abortedIn(look, offset, got[len(dst):]); err == nil && (len(info.Aborted) == 0 || l.holds(look)) {
+		return got, info, nil
+	}
+	if err != nil && l.holds(look) {
+		return dst, info, l.deleted(offset, err)
+	}
+	return l.Read(dst, offset, o)
 }
 
 // segmentLocked is the segment with the batch that contains offset, or else the
 // next one, and false if there is none.
 func (l *Log) segmentLocked(offset int64) (Segment, bool) {
-	if offset >= l.settled {
-		return Segment{}, false
-	}
-	i := sort.Search(len(l.segments), func(i int) bool { return l.segments[i].End > offset })
+	i := l.segmentIndexLocked(offset)
 	if i == len(l.segments) {
 		return Segment{}, false
 	}
 	return l.segments[i], true
+}
+
+func (l *Log) segmentIndexLocked(offset int64) int {
+	if offset >= l.settled {
+		return len(l.segments)
+	}
+	return sort.Search(len(l.segments), func(i int) bool { return l.segments[i].End > offset })
 }
 
 // readSettled reads from seg, or from what has taken its place by then:

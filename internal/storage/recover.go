@@ -142,13 +142,17 @@ func (l *Log) recoverBatch(flush uint64, f Frame, now int64) error {
 	c, pos := l.copyIn(f.Batch)
 	l.epoch = f.Epoch
 	if h.ProducerID >= 0 {
-		l.producers.add(&h, l.end, now)
+		if err := l.foldLocked(&h, f.Batch, now); err != nil {
+			c.release()
+			return &CorruptError{File: "journal", Reason: fmt.Sprintf("flush %d: %v", flush, err)}
+		}
 	}
 	l.pushLocked(c, pos, len(f.Batch), &h)
 	l.entries.at(l.entries.len() - 1).flush = flush
 	l.queued = false
 	l.sent = l.entries.len()
 	l.hw = l.end
+	l.producers.spans.forget(l.hw)
 	return nil
 }
 

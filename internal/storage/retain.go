@@ -106,8 +106,10 @@ func (l *Log) forgetIdle(now time.Time, expiry time.Duration) {
 	defer l.mu.Unlock()
 	l.entries.shrink()
 	l.waiters.shrink()
+	l.aborted.shrink()
 	l.producers.expire(now.UnixMilli(), expiry.Milliseconds())
-	if len(l.settledProducers) > 0 {
+	l.forgetGuardsLocked(now.UnixMilli(), expiry.Milliseconds())
+	if len(l.settledProducers.known) > 0 {
 		// The settle loop and a failed flush may be reading the old one.
 		l.settledProducers = l.settledProducers.clone()
 		l.settledProducers.expire(now.UnixMilli(), expiry.Milliseconds())

@@ -1,9 +1,28 @@
 package storage
 
+import (
+	"cmp"
+	"slices"
+
+	"rota/internal/record"
+)
+
 // Guard is the permission to begin a producer's transaction in a log, once the
 // transaction coordinator has said that this log is part of one. The zero Guard
 // is none. See Log.Verification.
 type Guard struct{ number uint64 }
+
+// verification is a Guard that has been given out, as the log remembers it: until
+// the transaction begins, or a marker says that it is over.
+type verification struct {
+	number uint64
+	epoch  int16
+	// lowest is the lowest base sequence of the batches that asked. A later
+	// one must not begin the transaction before it: it would be refused ever
+	// after.
+	lowest int32
+	asked  int64 // wall clock, milliseconds
+}
 
 // Verification tells what a transactional batch of a producer needs before
 // AppendVerified takes it. needed is false if that is nothing: a transaction of
@@ -14,15 +33,76 @@ type Guard struct{ number uint64 }
 // batch lands behind the marker of its transaction (KIP-890). Errors:
 // ErrInvalidProducerEpoch, ErrFlushFailed, ErrClosed, a *CorruptError.
 func (l *Log) Verification(producerID int64, epoch int16, baseSequence int32) (g Guard, needed bool, err error) {
-	return Guard{}, false, ErrNotVerified
+	now := l.s.c.Now().UnixMilli()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.refusalLocked(); err != nil {
+		return Guard{}, false, err
+	}
+	if p := l.producers.known[producerID]; p != nil && !p.idle(now, l.s.c.ProducerExpiry.Milliseconds()) {
+		switch {
+		case epoch < p.epoch:
+			return Guard{}, false, ErrInvalidProducerEpoch
+		case epoch == p.epoch && (p.txn >= 0 || p.has(baseSequence)):
+			return Guard{}, false, nil
+		}
+	}
+	v := l.guards[producerID]
+	if v == nil {
+		v = &verification{number: l.s.guards.Add(1), epoch: epoch, lowest: baseSequence}
+		if l.guards == nil {
+			l.guards = make(map[int64]*verification)
+		}
+		l.guards[producerID] = v
+	}
+	if epoch > v.epoch || epoch == v.epoch && sequenceBefore(baseSequence, v.lowest) {
+		v.epoch, v.lowest = epoch, baseSequence
+	}
+	v.asked = now
+	return Guard{v.number}, true, nil
 }
 
-// AppendVerified is Append for batches of which some may be transactional.
-// Such a one begins its producer's transaction in this log, with a good Guard,
-// or belongs to the one that is open. Errors beside those of Append:
-// ErrNotVerified, and ErrTransactionOpen for a batch that is not transactional.
-func (l *Log) AppendVerified(batch []byte, g Guard, ack Ack, done func(Appended)) {
-	done(refused(ErrNotVerified))
+// has reports whether a batch with this base sequence is among the last ones.
+func (p *producer) has(baseSequence int32) bool {
+	return slices.ContainsFunc(p.last[:p.n], func(q sequence) bool { return q.first == baseSequence })
+}
+
+// sequenceBefore compares sequences that are not far from each other: they wrap.
+func sequenceBefore(a, b int32) bool {
+	distance := (b - a) & 0x7fffffff
+	return distance > 0 && distance < 1<<30
+}
+
+// verifyLocked decides whether a client's batch that is next in its producer's
+// sequence may be appended as far as transactions are concerned.
+func (l *Log) verifyLocked(a *admission) error {
+	p := l.producers.known[a.h.ProducerID]
+	open := p != nil && p.txn >= 0
+	switch {
+	case !a.h.Attributes.Transactional() && open:
+		return ErrTransactionOpen
+	case !a.h.Attributes.Transactional() || open && p.epoch == a.h.ProducerEpoch:
+		return nil
+	}
+	v := l.guards[a.h.ProducerID]
+	switch {
+	case v == nil || v.number != a.guard.number:
+		return ErrNotVerified
+	case v.epoch == a.h.ProducerEpoch && sequenceBefore(v.lowest, a.h.BaseSequence):
+		return ErrOutOfOrderSequence
+	}
+	delete(l.guards, a.h.ProducerID)
+	return nil
+}
+
+// forgetGuardsLocked drops guards that nobody has come back with for expiry
+// milliseconds.
+func (l *Log) forgetGuardsLocked(now, expiry int64) {
+	for id, v := range l.guards {
+		if now-v.asked >= expiry {
+			delete(l.guards, id)
+		}
+	}
 }
 
 // Marker ends a producer's transaction in a log.
@@ -34,11 +114,89 @@ type Marker struct {
 	Commit           bool // else abort
 }
 
+// Batch is the control batch with the marker, stamped with the wall clock in
+// milliseconds: what a Writer appends.
+func (m Marker) Batch(now int64) []byte {
+	kind := record.ControlAbort
+	if m.Commit {
+		kind = record.ControlCommit
+	}
+	var b record.Builder
+	b.Reset(make([]byte, 0, markerSize))
+	b.SetProducer(m.ProducerID, m.ProducerEpoch, record.None)
+	b.AppendMarker(now, record.Marker{Type: kind, CoordinatorEpoch: m.CoordinatorEpoch})
+	return b.Finish()
+}
+
+// markerSize is the size of a batch with a marker.
+const markerSize = record.HeaderSize + 17
+
 // AppendMarker ends a transaction. done is called once, as Append's is, when
 // the marker is durable. One without an open transaction is appended too.
 // Errors: ErrCoordinatorFenced, ErrInvalidProducerEpoch (the marker's is older
 // than the one known), ErrFull, ErrFlushFailed, ErrClosed, a *CorruptError.
-func (l *Log) AppendMarker(m Marker, done func(error)) { done(ErrClosed) }
+func (l *Log) AppendMarker(m Marker, done func(error)) {
+	now := l.s.c.Now().UnixMilli()
+	if l.s.full(true) {
+		done(ErrFull)
+		return
+	}
+	batch := m.Batch(now)
+	h, err := record.ParseHeader(batch)
+	if err != nil {
+		done(err)
+		return
+	}
+	c, pos := l.copyIn(batch)
+	l.mu.Lock()
+	if err = l.refusalLocked(); err == nil {
+		err = l.checkMarkerLocked(&m, now)
+	}
+	if err == nil {
+		err = l.foldLocked(&h, batch, now)
+	}
+	if err != nil {
+		l.mu.Unlock()
+		c.release()
+		done(err)
+		return
+	}
+	_, push := l.pushLocked(c, pos, len(batch), &h)
+	l.waiters.push(waiter{end: l.end, wrote: done})
+	l.mu.Unlock()
+	if push {
+		l.s.pushReady(l)
+	}
+}
+
+func (l *Log) checkMarkerLocked(m *Marker, now int64) error {
+	p := l.producers.known[m.ProducerID]
+	switch {
+	case p == nil || p.idle(now, l.s.c.ProducerExpiry.Milliseconds()):
+		return nil
+	case m.ProducerEpoch < p.epoch:
+		return ErrInvalidProducerEpoch
+	case m.CoordinatorEpoch < p.coordinator:
+		return ErrCoordinatorFenced
+	}
+	return nil
+}
+
+// foldLocked takes a producer's batch that is about to get the offset l.end into
+// what the log knows. Errors: those of a marker that cannot be read.
+func (l *Log) foldLocked(h *record.Header, batch []byte, now int64) error {
+	aborted, err := l.producers.fold(h, batch, l.end, now)
+	if err != nil {
+		return err
+	}
+	if aborted != nil {
+		l.aborted.push(*aborted)
+	}
+	if h.Attributes.Transactional() {
+		delete(l.guards, h.ProducerID)
+	}
+	return nil
+}
 
 // OpenTransaction is one whose marker has not been appended.
 type OpenTransaction struct {
@@ -49,4 +207,15 @@ type OpenTransaction struct {
 }
 
 // OpenTransactions lists the open transactions by first offset.
-func (l *Log) OpenTransactions() []OpenTransaction { return nil }
+func (l *Log) OpenTransactions() []OpenTransaction {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var open []OpenTransaction
+	for id, p := range l.producers.known {
+		if p.txn >= 0 {
+			open = append(open, OpenTransaction{ProducerID: id, Epoch: p.epoch, FirstOffset: p.txn, StartedAt: p.began})
+		}
+	}
+	slices.SortFunc(open, func(a, b OpenTransaction) int { return cmp.Compare(a.FirstOffset, b.FirstOffset) })
+	return open
+}

@@ -20,7 +20,9 @@ func (l *Log) Writer(epoch int32) *Writer {
 	return w
 }
 
-// Writer appends for one shard. It skips producer sequence checks.
+// Writer appends for one shard: data, transactional or not, and markers. It
+// checks neither sequences nor epochs nor whether a transaction goes on: the
+// shard has done so.
 type Writer struct{ l *Log }
 
 // Append gives the batch its offset and returns that at once. done is called
@@ -45,14 +47,21 @@ func (w *Writer) Append(batch []byte, done func(error)) (base int64, err error) 
 	case l.s.full(conf.Internal):
 		return 0, ErrFull
 	}
+	now := int64(0)
+	if h.ProducerID >= 0 {
+		now = l.s.c.Now().UnixMilli()
+	}
 	c, pos := l.copyIn(batch)
 	l.mu.Lock()
-	if err := l.refusalLocked(); err != nil || l.writer != w {
+	switch err = l.refusalLocked(); {
+	case l.writer != w && err == nil || errors.Is(err, ErrFlushFailed):
+		err = ErrFenced
+	case err == nil && h.ProducerID >= 0:
+		err = l.foldLocked(&h, batch, now)
+	}
+	if err != nil {
 		l.mu.Unlock()
 		c.release()
-		if err == nil || errors.Is(err, ErrFlushFailed) {
-			err = ErrFenced
-		}
 		return 0, err
 	}
 	base, push := l.pushLocked(c, pos, len(batch), &h)

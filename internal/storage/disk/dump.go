@@ -2,6 +2,7 @@ package disk
 
 import (
 	"cmp"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -13,7 +14,7 @@ import (
 	"rota/internal/vfs"
 )
 
-// Dump prints a journal, segment, index, manifest or format file, one line for
+// Dump prints a journal, segment, index (either kind), manifest or format file, one line for
 // each frame, batch or entry, and says what is torn or damaged and where.
 // Damage is also returned, as a *storage.CorruptError, when everything has
 // been printed. The file need not be in a data folder, but beside its
@@ -41,6 +42,8 @@ func Dump(w io.Writer, fsys vfs.FS, name string) error {
 		err = d.segment(head)
 	case magic == indexMagic:
 		err = d.index(head)
+	case magic == abortedMagic:
+		err = d.aborted(head)
 	case magic == manifestMagic:
 		err = d.manifest()
 	case strings.HasPrefix(string(head), formatTitle):
@@ -100,12 +103,12 @@ func (d *dump) manifest() error {
 	if err != nil {
 		return err
 	}
-	d.line("manifest version %d durability %s partition %s bytes %d", manifestVersion, Durability(b[10]), partitionName(m.Partition), len(b))
+	d.line("manifest version %d durability %s partition %s bytes %d", binary.BigEndian.Uint16(b[8:]), Durability(b[10]), partitionName(m.Partition), len(b))
 	d.line("offsets %d to %d, last stable %d, covers flush %d, %d bytes of producer state", m.Start, m.End, m.LastStable, m.Flush, len(m.Producers))
 	for i := range m.Segments {
 		s := &m.Segments[i]
-		d.line("segment %s offsets %d to %d bytes %d max timestamp %d at %d created %d",
-			s.Token, s.Base, s.End, s.Size, s.MaxTimestamp, s.MaxTimestampOffset, s.Created)
+		d.line("segment %s offsets %d to %d bytes %d max timestamp %d at %d created %d last stable %d aborted %d",
+			s.Token, s.Base, s.End, s.Size, s.MaxTimestamp, s.MaxTimestampOffset, s.Created, s.LastStable, s.Aborted)
 	}
 	if m.Cleaned > 0 {
 		d.line("the first %d segments are compacted", m.Cleaned)
@@ -199,15 +202,15 @@ func (d *dump) batch(pos, end int64) (size int64, bad string, err error) {
 	if _, err := d.f.ReadAt(b, pos); err != nil && !errors.Is(err, io.EOF) {
 		return 0, "", err
 	}
-	d.line("%d batch %s", pos, describeBatch(&h))
+	d.line("%d batch %s", pos, describeBatch(&h, b))
 	if batchCRC(b) != h.CRC {
 		return int64(h.Size()), "the batch's checksum is wrong", nil
 	}
 	return int64(h.Size()), "", nil
 }
 
-// describeBatch is a batch in words, but for its records.
-func describeBatch(h *record.Header) string {
+// describeBatch is a batch in words, but for its records; a marker is told.
+func describeBatch(h *record.Header, batch []byte) string {
 	var s strings.Builder
 	fmt.Fprintf(&s, "offsets %d to %d records %d epoch %d timestamps %d to %d %s bytes %d",
 		h.BaseOffset, h.LastOffset(), h.Count, h.LeaderEpoch, h.BaseTimestamp, h.MaxTimestamp, h.Attributes.Compression(), h.Size())
@@ -217,28 +220,53 @@ func describeBatch(h *record.Header) string {
 	if h.Attributes.Transactional() {
 		s.WriteString(" transactional")
 	}
+	if h.Attributes.DeleteHorizon() {
+		fmt.Fprintf(&s, " delete horizon %d", h.BaseTimestamp)
+	}
 	if h.Attributes.Control() {
 		s.WriteString(" control")
+		s.WriteString(describeMarker(batch))
 	}
 	return s.String()
 }
 
-// coveredBytes looks for the segment in its partition's manifest.
+func describeMarker(batch []byte) string {
+	m, ok, err := record.MarkerOf(batch)
+	switch {
+	case err != nil:
+		return fmt.Sprintf(" (%v)", err)
+	case !ok:
+		return ""
+	case m.Type == record.ControlCommit:
+		return fmt.Sprintf(" commit marker coordinator epoch %d", m.CoordinatorEpoch)
+	}
+	return fmt.Sprintf(" abort marker coordinator epoch %d", m.CoordinatorEpoch)
+}
+
+// coveredBytes says how much of the segment its partition's manifest covers.
 func (d *dump) coveredBytes(p storage.Partition) (size int64, known bool) {
+	s, known := d.listed(p, segmentExt)
+	return s.Size, known
+}
+
+// listed looks for the segment that the file belongs to in its partition's
+// manifest. It is zero if there is a manifest that does not list it: then the
+// file is void as a whole.
+func (d *dump) listed(p storage.Partition, ext string) (s storage.Segment, known bool) {
 	file := manifestPath(p)
 	b, err := vfs.ReadFile(d.fsys, d.neighbour(2, file), manifestMax)
 	if err != nil {
-		return 0, false
+		return s, false
 	}
 	m, err := decodeManifest(file, b)
 	if err != nil {
-		return 0, false
+		return s, false
 	}
-	token := strings.TrimSuffix(d.base, segmentExt)
+	token := strings.TrimSuffix(d.base, ext)
 	for i := range m.Segments {
 		if m.Segments[i].Token == token {
-			return m.Segments[i].Size, true
+			return m.Segments[i], true
 		}
 	}
-	return 0, true // void as a whole
+	return s, true
 }

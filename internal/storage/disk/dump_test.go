@@ -68,9 +68,9 @@ func TestDump(t *testing.T) {
 
 	token := s.Segments[0].Token
 	wantDump(t, c, manifestPath(p),
-		"manifest version 1 durability fsync partition "+name+" bytes 183",
+		"manifest version 2 durability fsync partition "+name+" bytes 195",
 		"offsets 0 to 4, last stable 4, covers flush 2, 5 bytes of producer state",
-		"segment "+token+" offsets 0 to 4 bytes 261 max timestamp 101 at 3 created 77",
+		"segment "+token+" offsets 0 to 4 bytes 261 max timestamp 101 at 3 created 77 last stable 4 aborted 0",
 		"leader epoch 1 from offset 0")
 	segment := []string{
 		"segment version 1 durability fsync partition " + name + " base 0 created 77",
@@ -83,7 +83,7 @@ func TestDump(t *testing.T) {
 	if err != nil || len(index) != 2 || index[1] != "64 offset 0 position 0 timestamps before -1" {
 		t.Errorf("index: %v, %v", index, err)
 	}
-	wantDump(t, c, formatName, "rota data folder", "version 1")
+	wantDump(t, c, formatName, "rota data folder", "version 2")
 
 	// What does not count, and what is damaged.
 	alter(t, c, filepath.Join(c.Dir, segmentPath(p, token)), func(b []byte) []byte { return append(b, "more"...) })

@@ -92,7 +92,7 @@ func describeFrame(h *frameHead, payload []byte) string {
 		if err != nil {
 			return fmt.Sprintf("batch %s offset %d bytes %d: %v", partitionName(h.partition), h.offset, h.length, err)
 		}
-		return fmt.Sprintf("batch %s %s", partitionName(h.partition), describeBatch(&batch))
+		return fmt.Sprintf("batch %s %s", partitionName(h.partition), describeBatch(&batch, payload))
 	case storage.FrameStart:
 		return fmt.Sprintf("start %s offset %d epoch %d", partitionName(h.partition), h.offset, h.epoch)
 	case storage.FrameEpoch:

@@ -26,6 +26,7 @@ const (
 	manifestExt = ".manifest"
 	segmentExt  = ".segment"
 	indexExt    = ".index"
+	abortedExt  = ".aborted"
 	tmpExt      = ".tmp"
 	spareStart  = "spare-"
 	// manifestSpareExt follows a manifest's name.
@@ -34,8 +35,9 @@ const (
 	spareTmpName     = "spare" + tmpExt
 )
 
-// FolderVersion is the version of the data folder that this build makes.
-const FolderVersion = 1
+// FolderVersion is the version of the data folder that this build makes. Of the
+// earlier ones, 1 knew no transactions.
+const FolderVersion = 2
 
 const formatTitle = "rota data folder"
 
@@ -53,18 +55,22 @@ func (e *VersionError) Error() string {
 var folders = [...]string{journalName, manifestName, segmentName}
 
 // prepareFolder checks the version of the folder, and makes what a new one
-// has.
+// has. A folder of an earlier version becomes one of this before anything else
+// is written: what follows could be misread by what knows the earlier one only.
 func prepareFolder(fsys vfs.FS, dir string) error {
 	names, err := fsys.List(dir)
 	if err != nil {
 		return err
 	}
-	made := false
-	if slices.Contains(names, formatName) {
-		err = checkFormat(fsys, dir)
-	} else {
-		made = true
+	made := !slices.Contains(names, formatName)
+	if made {
 		err = makeFormat(fsys, dir, names)
+	} else {
+		var version int
+		if version, err = checkFormat(fsys, dir); err == nil && version < FolderVersion {
+			made = true
+			err = writeFormat(fsys, dir)
+		}
 	}
 	if err != nil {
 		return err
@@ -83,20 +89,20 @@ func prepareFolder(fsys vfs.FS, dir string) error {
 	return nil
 }
 
-func checkFormat(fsys vfs.FS, dir string) error {
+func checkFormat(fsys vfs.FS, dir string) (version int, err error) {
 	b, err := vfs.ReadFile(fsys, filepath.Join(dir, formatName), 1<<10)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	rest, ok := strings.CutPrefix(string(b), formatTitle+"\nversion ")
-	version, err := strconv.Atoi(strings.TrimSuffix(rest, "\n"))
+	version, err = strconv.Atoi(strings.TrimSuffix(rest, "\n"))
 	switch {
 	case !ok || err != nil || version < 1:
-		return &storage.CorruptError{File: formatName, Reason: "it does not say which version the folder has"}
+		return 0, &storage.CorruptError{File: formatName, Reason: "it does not say which version the folder has"}
 	case version > FolderVersion:
-		return &VersionError{File: "data folder", Found: version, Known: FolderVersion}
+		return 0, &VersionError{File: "data folder", Found: version, Known: FolderVersion}
 	}
-	return nil
+	return version, nil
 }
 
 // makeFormat makes the format file of a new folder. A crash may have kept the
@@ -114,6 +120,11 @@ func makeFormat(fsys vfs.FS, dir string, names []string) error {
 			return fmt.Errorf("it holds %s but no file %s: it is damaged, or not a data folder", name, formatName)
 		}
 	}
+	return writeFormat(fsys, dir)
+}
+
+// writeFormat makes or replaces the format file. The folder is not synced.
+func writeFormat(fsys vfs.FS, dir string) error {
 	text := fmt.Sprintf("%s\nversion %d\n", formatTitle, FolderVersion)
 	path := filepath.Join(dir, formatName)
 	f, err := fsys.Create(path + tmpExt)
@@ -164,6 +175,10 @@ func segmentPath(p storage.Partition, token string) string {
 
 func indexPath(p storage.Partition, token string) string {
 	return filepath.Join(segmentFolder(p), token+indexExt)
+}
+
+func abortedPath(p storage.Partition, token string) string {
+	return filepath.Join(segmentFolder(p), token+abortedExt)
 }
 
 func journalPath(seq uint64) string {

@@ -34,7 +34,7 @@ func TestFolderIsMadeAndOpenedAgain(t *testing.T) {
 			t.Errorf("%v, folder (-want +got):\n%s", err, diff)
 		}
 		b, err := vfs.ReadFile(c.FS, filepath.Join(c.Dir, "format"), 100)
-		if err != nil || string(b) != "rota data folder\nversion 1\n" {
+		if err != nil || string(b) != "rota data folder\nversion 2\n" {
 			t.Errorf("format holds %q, %v", b, err)
 		}
 		m, _ = recoverFrom(t, c)
@@ -48,8 +48,9 @@ func TestFolderVersions(t *testing.T) {
 		version      bool // a *VersionError
 		ok           bool
 	}{
-		{"this", "rota data folder\nversion 1\n", false, true},
-		{"newer", "rota data folder\nversion 2\n", true, false},
+		{"this", "rota data folder\nversion 2\n", false, true},
+		{"the first", "rota data folder\nversion 1\n", false, true},
+		{"newer", "rota data folder\nversion 3\n", true, false},
 		{"much newer", "rota data folder\nversion 17\nand more\n", false, false},
 		{"zero", "rota data folder\nversion 0\n", false, false},
 		{"empty", "", false, false},

@@ -16,9 +16,10 @@ import (
 // The bytes of a manifest: docs/format/manifest.md.
 const (
 	manifestMagic   = "ROTAMANI"
-	manifestVersion = 1
+	manifestVersion = 2
 	manifestFixed   = 88
-	segmentFixed    = 49 // and the token
+	segmentFixed    = 61 // and the token
+	segmentFixed1   = 49 // of version 1, which knew no transactions
 	epochSize       = 12
 	// manifestMax bounds what is read of a manifest.
 	manifestMax = 64 << 20
@@ -46,6 +47,8 @@ func appendManifest(b []byte, m *storage.Manifest, d Durability) []byte {
 		for _, v := range [...]int64{s.Base, s.End, s.Size, s.MaxTimestamp, s.MaxTimestampOffset, s.Created} {
 			b = be.AppendUint64(b, uint64(v))
 		}
+		b = be.AppendUint64(b, uint64(s.LastStable))
+		b = be.AppendUint32(b, uint32(s.Aborted))
 		b = append(b, byte(len(s.Token)))
 		b = append(b, s.Token...)
 	}
@@ -90,19 +93,20 @@ func decodeManifest(file string, b []byte) (*storage.Manifest, error) {
 	if int64(m.Cleaned) > segments {
 		return nil, corrupt("more segments are compacted than there are")
 	}
-	if segments*segmentFixed+epochs*epochSize+producers > int64(len(rest)) {
+	version, fixed := be.Uint16(b[8:]), int64(segmentFixed)
+	if version == 1 {
+		fixed = segmentFixed1
+	}
+	if segments*fixed+epochs*epochSize+producers > int64(len(rest)) {
 		return nil, corrupt("its parts do not add up to its length")
 	}
 	for range segments {
-		if len(rest) < segmentFixed || len(rest) < segmentFixed+int(rest[48]) {
+		s, after, ok := decodeSegment(rest, version)
+		if !ok {
 			return nil, corrupt("its parts do not add up to its length")
 		}
-		m.Segments = append(m.Segments, storage.Segment{
-			Base: int64(be.Uint64(rest[0:])), End: int64(be.Uint64(rest[8:])), Size: int64(be.Uint64(rest[16:])),
-			MaxTimestamp: int64(be.Uint64(rest[24:])), MaxTimestampOffset: int64(be.Uint64(rest[32:])),
-			Created: int64(be.Uint64(rest[40:])), Token: string(rest[segmentFixed : segmentFixed+int(rest[48])]),
-		})
-		rest = rest[segmentFixed+int(rest[48]):]
+		m.Segments = append(m.Segments, s)
+		rest = after
 	}
 	if epochs*epochSize+producers != int64(len(rest)) {
 		return nil, corrupt("its parts do not add up to its length")
@@ -115,6 +119,29 @@ func decodeManifest(file string, b []byte) (*storage.Manifest, error) {
 		m.Producers = rest
 	}
 	return m, nil
+}
+
+// decodeSegment reads what b begins with.
+func decodeSegment(b []byte, version uint16) (s storage.Segment, rest []byte, ok bool) {
+	be := binary.BigEndian
+	fixed := segmentFixed
+	if version == 1 {
+		fixed = segmentFixed1
+	}
+	if len(b) < fixed || len(b) < fixed+int(b[fixed-1]) {
+		return s, nil, false
+	}
+	end := fixed + int(b[fixed-1])
+	s = storage.Segment{
+		Base: int64(be.Uint64(b[0:])), End: int64(be.Uint64(b[8:])), Size: int64(be.Uint64(b[16:])),
+		MaxTimestamp: int64(be.Uint64(b[24:])), MaxTimestampOffset: int64(be.Uint64(b[32:])),
+		Created: int64(be.Uint64(b[40:])), Token: string(b[fixed:end]),
+	}
+	s.LastStable = s.End // no transactions, everything is stable
+	if version > 1 {
+		s.LastStable, s.Aborted = int64(be.Uint64(b[48:])), int32(be.Uint32(b[56:]))
+	}
+	return s, b[end:], true
 }
 
 // recoverManifests delivers the manifests whose segments are there, and notes
@@ -183,7 +210,7 @@ func (m *Medium) readManifest(p storage.Partition) (*storage.Manifest, error) {
 	}
 	for i := range manifest.Segments {
 		s := &manifest.Segments[i]
-		if !validToken(s.Token) || s.Size < 0 || s.End < s.Base {
+		if !validToken(s.Token) || s.Size < 0 || s.End < s.Base || s.Aborted < 0 {
 			return nil, &storage.CorruptError{File: file, Offset: manifestFixed, Reason: "a segment that cannot be"}
 		}
 		if err := checkSegment(m.c, p, s); err != nil {
@@ -218,11 +245,7 @@ func (m *Medium) removeOrphans(listed map[storage.Partition][]storage.Segment, c
 			return err
 		}
 		for _, name := range names {
-			token, ours := strings.CutSuffix(name, segmentExt)
-			if !ours {
-				token, ours = strings.CutSuffix(name, indexExt)
-			}
-			if ours && !keep[token] {
+			if token, ours := cutSegmentExt(name); ours && !keep[token] {
 				if err := removeIfThere(m.c.FS, filepath.Join(dir, name)); err != nil {
 					return err
 				}
@@ -235,4 +258,14 @@ func (m *Medium) removeOrphans(listed map[storage.Partition][]storage.Segment, c
 		}
 	}
 	return nil
+}
+
+// cutSegmentExt returns the token of a segment that a file belongs to.
+func cutSegmentExt(name string) (token string, ours bool) {
+	for _, ext := range [...]string{segmentExt, indexExt, abortedExt} {
+		if token, ours := strings.CutSuffix(name, ext); ours {
+			return token, true
+		}
+	}
+	return "", false
 }

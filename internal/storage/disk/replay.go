@@ -191,7 +191,8 @@ func (j *journal) confirm(l *link, r *flushReader, end int64) error {
 		return nil
 	}
 	if l.durability == Fsync {
-		b := make([]byte, end-r.lastStart)
+		// A file may end before the padding of its last frame does.
+		b := make([]byte, min(end, l.size)-r.lastStart)
 		if _, err := l.f.ReadAt(b, r.lastStart); err != nil {
 			return err
 		}

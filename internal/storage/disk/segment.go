@@ -24,7 +24,7 @@ const (
 )
 
 // segmentHead is the header of a segment and, but for the magic and the seed,
-// of its index.
+// of its indexes.
 type segmentHead struct {
 	durability Durability
 	partition  storage.Partition
@@ -111,7 +111,8 @@ func openSegment(c Config, p storage.Partition, token string) (vfs.File, segment
 	return f, h, nil
 }
 
-// checkSegment checks that a segment is there and long enough.
+// checkSegment checks that a segment and what belongs to it are there and long
+// enough.
 func checkSegment(c Config, p storage.Partition, s *storage.Segment) error {
 	f, h, err := openSegment(c, p, s.Token)
 	if err != nil {
@@ -126,8 +127,14 @@ func checkSegment(c Config, p storage.Partition, s *storage.Segment) error {
 		return &storage.CorruptError{File: segmentPath(p, s.Token), Offset: 40, Reason: "it begins at another offset than its manifest says"}
 	case size < segmentHeader+s.Size:
 		return &storage.CorruptError{File: segmentPath(p, s.Token), Offset: size, Reason: fmt.Sprintf("it ends before byte %d, which its manifest covers", segmentHeader+s.Size)}
+	case s.Aborted == 0:
+		return nil
 	}
-	return nil
+	x, err := openAborted(c, p, s.Token, &h, s.Aborted)
+	if err != nil {
+		return err
+	}
+	return x.f.Close()
 }
 
 // Bounds of what a segmentCache keeps of segments that nobody uses.
@@ -150,6 +157,7 @@ type segment struct {
 	f     vfs.File
 	head  segmentHead
 	index
+	aborted *abortedFile // nil until it is needed; guarded by index.mu
 
 	// Guarded by segmentCache.mu.
 	users   int
@@ -313,6 +321,9 @@ func (sc *segmentCache) closeAll(gone []*segment) {
 		sc.read.forget(sg)
 		if sg.f != nil {
 			sg.f.Close()
+		}
+		if sg.aborted != nil {
+			sg.aborted.f.Close()
 		}
 	}
 }

@@ -58,7 +58,7 @@ type round struct {
 	newFolder bool
 	few       bool       // so few that each is synced by itself
 	segments  []*segment // in use, if few
-	opened    []vfs.File // new manifests, if few
+	opened    []vfs.File // new manifests and indexes of aborted transactions, if few
 }
 
 // addFolder notes a folder that got a new name. Those of one partition come
@@ -118,6 +118,11 @@ func (m *Medium) prepare(r *round, moves []storage.Move) error {
 	files := 0
 	for i := range moves {
 		files += 1 + len(moves[i].Writes)
+		for j := range moves[i].Writes {
+			if len(moves[i].Writes[j].Aborted) > 0 {
+				files++
+			}
+		}
 	}
 	r.few = files <= eachLimit
 	for i := range moves {
@@ -129,23 +134,40 @@ func (m *Medium) prepare(r *round, moves []storage.Move) error {
 				return err
 			}
 			r.names = append(r.names, filepath.Join(m.c.Dir, segmentPath(p, w.Token)))
+			f, made, err := m.writeAborted(sg, w)
 			if r.few {
 				r.segments = append(r.segments, sg)
 			} else {
 				m.segments.release(sg)
+			}
+			if f != nil {
+				err = r.add(f, filepath.Join(m.c.Dir, abortedPath(p, w.Token)))
+			}
+			if made {
+				r.addFolder(filepath.Join(m.c.Dir, segmentFolder(p)))
+			}
+			if err != nil {
+				return err
 			}
 		}
 		f, err := m.writeManifest(moves[i].Manifest)
 		if err != nil {
 			return err
 		}
-		r.names = append(r.names, filepath.Join(m.c.Dir, manifestPath(p)+manifestSpareExt))
-		if r.few {
-			r.opened = append(r.opened, f)
-		} else if err := f.Close(); err != nil {
+		if err := r.add(f, filepath.Join(m.c.Dir, manifestPath(p)+manifestSpareExt)); err != nil {
 			return err
 		}
 	}
+	return nil
+}
+
+// add takes a file that has been written.
+func (r *round) add(f vfs.File, name string) error {
+	r.names = append(r.names, name)
+	if !r.few {
+		return f.Close()
+	}
+	r.opened = append(r.opened, f)
 	return nil
 }
 
@@ -288,7 +310,7 @@ func (m *Medium) install(p storage.Partition) error {
 func (m *Medium) dropSegment(p storage.Partition, token string) {
 	m.segments.forget(segmentKey{p, token})
 	defer m.segments.forget(segmentKey{p, token}) // a late reader may have opened it again
-	for _, rel := range []string{segmentPath(p, token), indexPath(p, token)} {
+	for _, rel := range []string{segmentPath(p, token), indexPath(p, token), abortedPath(p, token)} {
 		if err := removeIfThere(m.c.FS, filepath.Join(m.c.Dir, rel)); err != nil {
 			m.c.Log.Warn("unused file stays", "file", rel, "err", err)
 		}

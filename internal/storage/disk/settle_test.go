@@ -43,7 +43,7 @@ func (s *shelf) move(m *Medium, fresh bool, batches ...[]byte) storage.Move {
 			seg.MaxTimestamp, seg.MaxTimestampOffset = h.MaxTimestamp, h.LastOffset()
 		}
 	}
-	s.End, s.LastStable = seg.End, seg.End
+	s.End, s.LastStable, seg.LastStable = seg.End, seg.End, seg.End
 	s.Flush++
 	s.all = append(s.all, w.Batches...)
 	manifest := s.Manifest

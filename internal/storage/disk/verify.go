@@ -32,7 +32,7 @@ type Verified struct {
 func Verify(ctx context.Context, c Config, damage func(error)) (Verified, error) {
 	var v Verified
 	m := &Medium{c: c.withDefaults()}
-	if err := checkFormat(m.c.FS, m.c.Dir); err != nil {
+	if _, err := checkFormat(m.c.FS, m.c.Dir); err != nil {
 		return v, err
 	}
 	m.segments = newSegmentCache(m.c)
@@ -90,8 +90,9 @@ func (m *Medium) verifyPartition(ctx context.Context, manifest *storage.Manifest
 	return nil
 }
 
-// VerifySegment reads all that a manifest covers of a segment and checks every
-// batch. Errors: *storage.CorruptError.
+// VerifySegment reads all that a manifest covers of a segment and of its index
+// of aborted transactions, and checks every batch and every entry. Errors:
+// *storage.CorruptError.
 func (m *Medium) VerifySegment(p storage.Partition, s storage.Segment) error {
 	f, head, err := openSegment(m.c, p, s.Token)
 	if err != nil {
@@ -99,7 +100,10 @@ func (m *Medium) VerifySegment(p storage.Partition, s storage.Segment) error {
 	}
 	defer f.Close()
 	sg := &segment{key: segmentKey{p, s.Token}, f: f, head: head}
-	largest, err := sg.verifyAll(s)
+	largest, markers, err := sg.verifyAll(s)
+	if err == nil {
+		err = verifyAborted(m.c, p, s, &head, markers)
+	}
 	if err != nil {
 		return err
 	}
@@ -112,40 +116,47 @@ func (m *Medium) VerifySegment(p storage.Partition, s storage.Segment) error {
 	return nil
 }
 
-// verifyAll checks every batch and returns the largest timestamp.
-func (sg *segment) verifyAll(s storage.Segment) (largest int64, err error) {
+// verifyAll checks every batch and returns the largest timestamp, and the
+// producers that abort a transaction by the offset of the marker.
+func (sg *segment) verifyAll(s storage.Segment) (largest int64, markers map[int64]int64, err error) {
 	var w window
 	w.reset(sg.f, segmentHeader+s.Size)
 	largest = -1
 	next := int64(-1)
 	for pos := int64(0); pos < s.Size; {
 		if s.Size-pos < record.HeaderSize {
-			return largest, sg.corrupt(pos, "the last batch is cut off")
+			return largest, nil, sg.corrupt(pos, "the last batch is cut off")
 		}
 		w.keep = segmentHeader + pos
 		b, err := w.at(segmentHeader+pos, record.HeaderSize)
 		if err != nil {
-			return largest, sg.unread(pos, err)
+			return largest, nil, sg.unread(pos, err)
 		}
 		h, err := sg.header(b, pos, s.Size, next)
 		if err != nil {
-			return largest, err
+			return largest, nil, err
 		}
 		if b, err = w.at(segmentHeader+pos, h.Size()); err != nil {
-			return largest, sg.unread(pos, err)
+			return largest, nil, sg.unread(pos, err)
 		}
 		switch next = h.NextOffset(); {
 		case batchCRC(b) != h.CRC:
-			return largest, sg.corrupt(pos, "the batch's checksum is wrong")
+			return largest, nil, sg.corrupt(pos, "the batch's checksum is wrong")
 		case next > s.End:
-			return largest, sg.corrupt(pos, fmt.Sprintf("a batch ends at offset %d, the segment at %d", next, s.End))
+			return largest, nil, sg.corrupt(pos, fmt.Sprintf("a batch ends at offset %d, the segment at %d", next, s.End))
 		}
 		if h.Count > 0 { // compaction leaves batches without records
 			largest = max(largest, h.MaxTimestamp)
 		}
+		if producer, ok := abortedBy(&h, b); ok {
+			if markers == nil {
+				markers = make(map[int64]int64)
+			}
+			markers[h.BaseOffset] = producer
+		}
 		pos += int64(h.Size())
 	}
-	return largest, nil
+	return largest, markers, nil
 }
 
 // unread is the error for bytes that could not be read.

@@ -1,6 +1,7 @@
 package disk
 
 import (
+	"errors"
 	"path/filepath"
 
 	"rota/internal/storage"
@@ -19,7 +20,14 @@ func (m *Medium) Write(p storage.Partition, created int64, w *storage.SegmentWri
 	if err == nil {
 		err = sg.f.Sync()
 	}
-	if err == nil && w.At == 0 {
+	aborted, made := vfs.File(nil), false
+	if err == nil {
+		aborted, made, err = m.writeAborted(sg, w)
+	}
+	if aborted != nil {
+		err = errors.Join(aborted.Sync(), aborted.Close())
+	}
+	if err == nil && (w.At == 0 || made) {
 		err = vfs.SyncDir(m.c.FS, filepath.Join(m.c.Dir, segmentFolder(p)))
 	}
 	if err != nil {

@@ -26,6 +26,7 @@ type Memory struct {
 	size      int64  // of the journal
 	tokens    int
 	segments  map[string][]byte
+	aborted   map[string][]storage.AbortedTransaction
 	manifests map[storage.Partition]*storage.Manifest
 
 	free       int64
@@ -41,6 +42,7 @@ var _ storage.Medium = (*Memory)(nil)
 func NewMemory() *Memory {
 	return &Memory{
 		segments:  make(map[string][]byte),
+		aborted:   make(map[string][]storage.AbortedTransaction),
 		manifests: make(map[storage.Partition]*storage.Manifest),
 		free:      math.MaxInt64,
 	}
@@ -80,6 +82,9 @@ func (m *Memory) Clone() *Memory {
 	c.trimmed, c.epoch, c.size, c.tokens = m.trimmed, m.epoch, m.size, m.tokens
 	for token, data := range m.segments {
 		c.segments[token] = slices.Clone(data)
+	}
+	for token, entries := range m.aborted {
+		c.aborted[token] = slices.Clone(entries)
 	}
 	maps.Copy(c.manifests, m.manifests)
 	return c
@@ -235,6 +240,7 @@ func (m *Memory) Settle(moves []storage.Move) error {
 	for _, move := range moves {
 		for _, s := range move.Drop {
 			delete(m.segments, s.Token)
+			delete(m.aborted, s.Token)
 		}
 	}
 	return nil
@@ -260,6 +266,13 @@ func (m *Memory) writeOneLocked(w *storage.SegmentWrite) error {
 		old = old[:w.At:w.At]
 	}
 	m.segments[w.Token] = append(old, w.Batches...)
+	entries := m.aborted[w.Token]
+	if w.AbortedAt > int32(len(entries)) {
+		return fmt.Errorf("write at entry %d of the index of segment %s, which has %d", w.AbortedAt, w.Token, len(entries))
+	}
+	if len(w.Aborted) > 0 {
+		m.aborted[w.Token] = append(slices.Clip(entries[:w.AbortedAt]), w.Aborted...)
+	}
 	return nil
 }
 
@@ -302,6 +315,24 @@ func (m *Memory) Read(_ storage.Partition, s storage.Segment, offset int64, limi
 	return dst, nil
 }
 
+// Aborted hands out three entries at a time.
+func (m *Memory) Aborted(_ storage.Partition, s storage.Segment, from int64, dst []storage.AbortedTransaction) ([]storage.AbortedTransaction, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	all := m.aborted[s.Token]
+	if _, ok := m.segments[s.Token]; !ok || int(s.Aborted) > len(all) {
+		return dst, &storage.CorruptError{File: s.Token, Reason: "entries of aborted transactions are missing"}
+	}
+	n := 0
+	for _, a := range all[:s.Aborted] {
+		if a.Last >= from && n < 3 {
+			dst = append(dst, a)
+			n++
+		}
+	}
+	return dst, nil
+}
+
 // Seek walks the segment from its beginning.
 func (m *Memory) Seek(_ storage.Partition, s storage.Segment, ts int64) (int64, error) {
 	data, err := m.segment(s)
@@ -336,6 +367,7 @@ func (m *Memory) Remove(p storage.Partition) error {
 	if manifest := m.manifests[p]; manifest != nil {
 		for _, s := range manifest.Segments {
 			delete(m.segments, s.Token)
+			delete(m.aborted, s.Token)
 		}
 	}
 	delete(m.manifests, p)

@@ -240,8 +240,8 @@ func testVerified(b *bed) {
 		{"too early", early.Bytes(), storage.ErrInvalidTimestamp},
 		{"too late", late.Bytes(), storage.ErrInvalidTimestamp},
 		{"too large", large.Bytes(), storage.ErrTooLarge},
-		{"transactional", transactional(), storage.ErrTransactional},
-		{"control", control(), storage.ErrTransactional},
+		{"transactional", transactional(), storage.ErrNotVerified},
+		{"control", control(), record.ErrInvalid},
 	} {
 		got := b.wait(b.send(l, c.batch, storage.DurableAck))
 		if !errors.Is(got.Err, c.want) || c.want == nil && got.Err != nil {
