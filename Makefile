@@ -46,8 +46,10 @@ SOAK ?= 60s
 soak:
 	cd test && $(GO) run ./soak -for $(SOAK)
 
+# Rota and Apache Kafka in turn, same work: BENCH=quick is a short look, BENCH=name,name takes workloads by name (see -list).
+BENCH ?= core
 bench: build
-	cd bench && $(GO) run . -rota $(CURDIR)/bin/rota $(BENCHFLAGS)
+	cd bench && $(GO) run . -rota $(CURDIR)/bin/rota -run $(BENCH) $(if $(filter quick,$(BENCH)),,-page $(CURDIR)/docs) $(BENCHFLAGS)
 
 docs: build
 	$(GO) test ./internal/config -run ConfigDoc -update

@@ -86,13 +86,14 @@ func parse() (*options, error) {
 	flag.StringVar(&modes, "durability", "", "of flushed, unflushed: only these")
 	flag.IntVar(&o.pairs, "pairs", 0, "times that each broker is measured, in turn (default 2; 1 with quick)")
 	flag.DurationVar(&o.warm, "warm", 0, "warm-up of each broker process (default 6s; 2s with quick)")
-	flag.DurationVar(&o.d, "d", 0, "length of each measurement (default 4s; 1.5s with quick)")
+	flag.DurationVar(&o.d, "d", 0, "length of each measurement (default 3s; 1s with quick)")
 	flag.StringVar(&o.dir, "dir", os.TempDir(), "folder for data")
 	flag.StringVar(&o.page, "page", "", "folder of BENCHMARKS.md and benchmarks.json, which take in what was measured")
 	flag.StringVar(&o.note, "note", "", "sentence for the page about the circumstances of this run")
 	flag.StringVar(&o.log, "log", "", "folder that keeps the brokers' logs")
 	flag.StringVar(&o.heap, "heap", "1g", "heap of Apache Kafka, -Xms and -Xmx; its start script says 1g")
 	flag.Func("set", "setting for the rota broker, key=value, repeatable", func(s string) error { o.set = append(o.set, s); return nil })
+	flag.BoolVar(&o.quick, "quick", false, "short measurements and small sizes")
 	list := flag.Bool("list", false, "print the workloads")
 	flag.Parse()
 	if *list {
@@ -110,7 +111,7 @@ func parse() (*options, error) {
 	if o.run == "" {
 		o.run = "core"
 	}
-	o.quick = o.run == "quick"
+	o.quick = o.quick || o.run == "quick"
 	for k := range strings.FieldsFuncSeq(brokers, comma) {
 		if !slices.Contains([]kind{rotaBroker, kafkaBroker, kfakeBroker, echoBroker}, kind(k)) {
 			return nil, fmt.Errorf("there is no broker %q", k)
@@ -130,9 +131,9 @@ func parse() (*options, error) {
 func comma(r rune) bool { return r == ',' }
 
 func (o *options) defaults() {
-	pairs, warm, d := 2, 6*time.Second, 4*time.Second
+	pairs, warm, d := 2, 6*time.Second, 3*time.Second
 	if o.quick {
-		pairs, warm, d = 1, 2*time.Second, 1500*time.Millisecond
+		pairs, warm, d = 1, 2*time.Second, time.Second
 	}
 	if o.pairs == 0 {
 		o.pairs = pairs

@@ -56,7 +56,7 @@ func (r *report) take(ctx context.Context, o *options, w *workload, m durability
 			order = append(order, turns...)
 		}
 	}
-	if !o.quick || len(o.brokers) > 0 {
+	if m == w.modes[0] && !o.quick || len(o.brokers) > 0 {
 		order = append(order, w.peers...)
 	}
 	var all []*measured

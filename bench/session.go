@@ -74,7 +74,9 @@ func (s *session) meter() meter { return meter{s, time.Now(), cpu(s.b.pid())} }
 // each fills in the rate and the CPU of n operations since the meter was made.
 func (m meter) each(r row, n int64, unit string) row {
 	used, took := cpu(m.s.b.pid())-m.cpu, time.Since(m.began)
-	if n > 0 {
+	if n == 0 {
+		r.Note = "nothing was answered in the time"
+	} else {
 		r.Rate, r.Unit, r.CPUMillion = float64(n)/took.Seconds(), unit, used/float64(n)*1e6
 	}
 	return r

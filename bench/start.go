@@ -29,7 +29,7 @@ func runStart(s *session) error {
 		l.add([]time.Duration{took})
 		used += cpu(s.b.pid())
 		if i == turns-1 {
-			sleep(s.ctx, time.Duration(s.sized(12, 6))*time.Second)
+			sleep(s.ctx, time.Duration(s.sized(12, 3))*time.Second)
 		}
 	}
 	idle := memoryOf(s.b.pid())

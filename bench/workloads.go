@@ -43,7 +43,7 @@ var workloads = []workload{
 	{name: "produce-raw", what: "closed loop produce with prepared requests", core: true, quick: true, modes: both, peers: kfakeOnly, run: runProduceRaw},
 	{name: "latency", what: "time to the acknowledgement at 1,000/s and 10,000/s", core: true, quick: true, modes: both, run: latencyAt(1000, 10_000)},
 	{name: "consume", what: "catch-up from the start, and from a cold disk", core: true, quick: true, modes: unaffected, peers: kfakeOnly, run: runConsume},
-	{name: "tail", what: "time from producer to waiting consumers; fan-out to ten", core: true, modes: both, run: runTail},
+	{name: "tail", what: "time from producer to waiting consumers; fan-out to ten", core: true, modes: unaffected, run: runTail},
 	{name: "commit", what: "offset commits on 1, 16 and 64 connections", core: true, quick: true, modes: both, peers: kfakeOnly, run: commitsOn(1, 1, 16, 64)},
 	{name: "commit-busy", what: "offset commits while a producer saturates the broker", core: true, modes: justFlush, run: runCommitBusy},
 	{name: "heartbeat", what: "heartbeats on 64 connections; echo is a bare TCP server", core: true, quick: true, modes: unaffected, peers: []kind{kfakeBroker, echoBroker}, run: runHeartbeat},
