@@ -96,8 +96,8 @@ func (l *eventLog) tell(id string, e group.Event) {
 	}
 	if n := len(e.WaitedFor); n > 0 {
 		names := make([]string, 0, min(n, 5))
-		for _, m := range e.WaitedFor[:min(n, 5)] {
-			names = append(names, m.ClientID)
+		for i := range min(n, 5) { // the last first: they took longest
+			names = append(names, e.WaitedFor[n-1-i].ClientID)
 		}
 		text("waited_for", strings.Join(names, " "))
 	}

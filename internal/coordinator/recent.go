@@ -28,9 +28,21 @@ func (r *recent[Q, E]) noteTick(now machine.Now, id string) {
 	r.calls.push(recentCall[Q]{now: now, id: id, tick: true})
 }
 
+// noteEvents keeps the events for long: without what refers to records and
+// requests, if they have such.
 func (r *recent[Q, E]) noteEvents(id string, events []E) {
+	if _, ok := any(events[0]).(briefer[E]); ok {
+		brief := make([]E, len(events))
+		for i := range events {
+			brief[i] = any(events[i]).(briefer[E]).Brief()
+		}
+		events = brief
+	}
 	r.events.push(Published[E]{id, events})
 }
+
+// briefer is an event that can be told in brief.
+type briefer[E any] interface{ Brief() E }
 
 // ring keeps the last recentLength values.
 type ring[T any] struct {

@@ -47,6 +47,9 @@ func (g *Group) Clone() *Group {
 	for i := range c.unreleased {
 		c.unreleased[i].member = copyOf(copies, c.unreleased[i].member)
 	}
+	if w := g.joining.waits; w != nil {
+		c.joining.waits = &waits{slices.Clone(w.list), w.more}
+	}
 	c.supports, c.subscribed = slices.Clone(g.supports), maps.Clone(g.subscribed)
 	return c
 }

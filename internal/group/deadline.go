@@ -45,6 +45,7 @@ func (g *Group) next() time.Duration {
 func (g *Group) expireLease(l *lease) {
 	if l.pending != nil {
 		g.dropPending(l.pending)
+		g.waitEnded(l.pending.ref, OutcomeExpired, l.pending.since)
 		g.emit(Event{Kind: PendingExpired, Generation: g.generation, Cause: CauseSessionExpired, Member: l.pending.ref})
 		g.completeIfAllJoined(l.pending.ref)
 		return

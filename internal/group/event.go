@@ -1,11 +1,17 @@
 package group
 
-import "time"
+import (
+	"time"
+
+	"rota/internal/schema"
+)
 
 // Event is something that happened to a group, and why. Events are facts for
 // the history of rebalances; nothing in the protocol depends on them.
 type Event struct {
-	Kind       EventKind
+	Kind EventKind
+	// At is when it happened, Unix time in milliseconds.
+	At         int64
 	Generation int32 // when it happened; of JoinCompleted the new one
 	Cause      Cause
 	// Member is the member that the event is about or that triggered it.
@@ -16,8 +22,26 @@ type Event struct {
 	Code Code
 	// Duration is how long the phase took that ended.
 	Duration time.Duration
-	// WaitedFor are those that were missing right before a join phase ended.
-	WaitedFor []MemberRef
+	// Timeout is the time that a lost member has let pass, the session timeout
+	// of a new one, or what RebalanceStarted gives members to join again.
+	Timeout time.Duration
+	// Silent is how long ago the session of a lost member began anew, the last
+	// time; 0 if it had none.
+	Silent time.Duration
+	// Initial is true of a join phase that is the initial delay.
+	Initial bool
+	// WaitedFor are those that a join phase waited for, in the order in which
+	// the waits ended; WaitedForMore is how many earlier ones are left out.
+	WaitedFor     []Waited
+	WaitedForMore int
+	// OldProtocols and NewProtocols are what the member of a RebalanceStarted
+	// offered before and offers now, if CauseProtocolsChanged.
+	OldProtocols, NewProtocols []Protocol
+	// ProtocolType and Protocol are those of the new generation.
+	ProtocolType, Protocol string
+	// Before and After are the group records before and after an assignment;
+	// Before is nil if there was none. They must not be changed.
+	Before, After *schema.GroupValue
 	// Count is the number of members, of offsets that expired, or of events lost.
 	Count int
 }
@@ -29,6 +53,48 @@ type MemberRef struct {
 	ClientID   string
 	ClientHost string
 	Reason     string // the member's own, if it gave one
+}
+
+// Waited is one that a join phase waited for.
+type Waited struct {
+	MemberRef
+	// Took is how long, from the start of the phase, or from when its id was
+	// handed out.
+	Took    time.Duration
+	Outcome Outcome
+}
+
+// Outcome says how the wait for a member ended.
+type Outcome uint8
+
+const (
+	// OutcomeJoined: it came.
+	OutcomeJoined Outcome = iota + 1
+	// OutcomeLeft: it left the group.
+	OutcomeLeft
+	// OutcomeExpired: its session ended, or that of its id.
+	OutcomeExpired
+	// OutcomeDropped: the deadline came first, and it is no member any more.
+	OutcomeDropped
+	// OutcomeAbsent: the deadline came first, and it stays because it is static.
+	OutcomeAbsent
+	// OutcomeRefused: there was no room for it.
+	OutcomeRefused
+)
+
+var outcomeNames = [...]string{
+	OutcomeJoined: "joined", OutcomeLeft: "left", OutcomeExpired: "expired",
+	OutcomeDropped: "dropped", OutcomeAbsent: "absent", OutcomeRefused: "refused",
+}
+
+// String returns the outcome as the history writes it.
+func (o Outcome) String() string { return nameOf(outcomeNames[:], int(o)) }
+
+// Brief is the event without what refers to records and requests, for one that
+// is kept for long.
+func (e Event) Brief() Event {
+	e.WaitedFor, e.OldProtocols, e.NewProtocols, e.Before, e.After = nil, nil, nil, nil, nil
+	return e
 }
 
 // EventKind says what happened.
@@ -52,11 +118,11 @@ const (
 	// assignment. Duration is how long members had waited for it.
 	RebalanceSuperseded
 	// JoinCompleted: the join phase is over. Member is the one whose arrival
-	// or departure ended it, empty if its deadline did; WaitedFor are those
-	// that were missing until then, Count the members of the new Generation.
+	// or departure ended it, empty if its deadline did; Count are the members
+	// of the new Generation.
 	JoinCompleted
 	// AssignmentInstalled: the leader, Member, has handed in the assignment
-	// after Duration.
+	// after Duration. Before and After say what it changed.
 	AssignmentInstalled
 	// MemberJoined: a new member.
 	MemberJoined

@@ -174,5 +174,6 @@ func (g *Group) reply(t Ticket, after Dependency, body Response) {
 }
 
 func (g *Group) emit(e Event) {
+	e.At = g.now.Wall
 	g.out.Events = append(g.out.Events, e)
 }

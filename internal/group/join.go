@@ -74,9 +74,12 @@ func (g *Group) enterAgain(t Ticket, r *Join) {
 		g.refuseJoin(t, code, r.MemberID)
 		return
 	}
-	same := m.offersSame(r.Protocols)
+	same, before := m.offersSame(r.Protocols), m.protocols
 	switch g.state {
 	case PreparingRebalance:
+		if !m.join.waits {
+			g.waitEnded(refOf(m, r), OutcomeJoined, 0)
+		}
 		g.rejoin(t, r, m)
 		g.completeIfAllJoined(m.ref())
 	case CompletingRebalance, Stable:
@@ -84,12 +87,13 @@ func (g *Group) enterAgain(t Ticket, r *Join) {
 			g.reply(t, DependsStep, g.joined(m))
 			return
 		}
-		why := CauseLeaderRejoined
+		why := Event{Cause: CauseLeaderRejoined}
 		if !same {
-			why = CauseProtocolsChanged
+			why = Event{Cause: CauseProtocolsChanged, OldProtocols: before, NewProtocols: r.Protocols}
 		}
 		g.rejoin(t, r, m)
-		g.prepareRebalance(why, m.ref())
+		why.Member = m.ref()
+		g.prepareRebalance(why)
 	case Empty, Dead:
 		panic("group: a member in state " + g.state.String())
 	}
@@ -99,7 +103,7 @@ func (g *Group) enterAgain(t Ticket, r *Join) {
 // client that has given up does not leave a member behind. The id lives as
 // long as a session.
 func (g *Group) requireMemberID(t Ticket, r *Join) {
-	p := &pendingJoin{ref: MemberRef{ID: r.NewMemberID, ClientID: r.ClientID, ClientHost: r.ClientHost, Reason: r.Reason}}
+	p := &pendingJoin{ref: MemberRef{ID: r.NewMemberID, ClientID: r.ClientID, ClientHost: r.ClientHost, Reason: r.Reason}, since: g.now.Mono}
 	p.lease.pending = p
 	p.lease.seq = g.nextSeq()
 	if g.pending == nil {
@@ -114,6 +118,7 @@ func (g *Group) requireMemberID(t Ticket, r *Join) {
 func (g *Group) admit(t Ticket, r *Join, id string) {
 	if p := g.pending[id]; p != nil {
 		g.dropPending(p)
+		g.waitEnded(p.ref, OutcomeJoined, p.since)
 	}
 	if g.state == PreparingRebalance && g.joining.initial {
 		g.joining.newcomer = true
@@ -129,9 +134,9 @@ func (g *Group) admit(t Ticket, r *Join, id string) {
 	g.insert(m)
 	g.leases.move(&m.lease, g.now.Mono+g.cfg.NewMemberTimeout)
 	g.parkJoin(m, t)
-	g.emit(Event{Kind: MemberJoined, Generation: g.generation, Member: m.ref()})
+	g.emit(Event{Kind: MemberJoined, Generation: g.generation, Member: m.ref(), Timeout: m.sessionTimeout})
 	if g.state.canRebalance() {
-		g.prepareRebalance(CauseMemberJoined, m.ref())
+		g.prepareRebalance(Event{Cause: CauseMemberJoined, Member: m.ref()})
 	} else {
 		g.completeIfAllJoined(m.ref())
 	}

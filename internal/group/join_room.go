@@ -42,6 +42,7 @@ func (g *Group) refuseForSize(t Ticket, r *Join) {
 		g.evict(m, MemberDropped, CauseGroupFull)
 	} else if p := g.pending[r.MemberID]; p != nil {
 		g.dropPending(p)
+		g.waitEnded(p.ref, OutcomeRefused, p.since)
 	}
 	g.refuseJoin(t, codeGroupMaxSizeReached, "")
 	g.emit(Event{Kind: MemberRefused, Generation: g.generation, Cause: CauseGroupFull, Member: gone, Code: codeGroupMaxSizeReached})

@@ -5,6 +5,7 @@ package group
 // fenced from now on. In a stable group whose protocol stays the same nobody
 // else notices: the newcomer gets the assignment of the old one (KIP-814).
 func (g *Group) replace(t Ticket, r *Join, old *member) {
+	waited := !old.join.waits
 	g.fence(old)
 	oldLeader := g.leader.id
 	m := g.successor(old, r)
@@ -25,8 +26,11 @@ func (g *Group) replace(t Ticket, r *Join, old *member) {
 	}
 	g.parkJoin(m, t)
 	if g.state.canRebalance() {
-		g.prepareRebalance(CauseStaticReplaced, m.ref())
+		g.prepareRebalance(Event{Cause: CauseStaticReplaced, Member: m.ref()})
 	} else {
+		if waited {
+			g.waitEnded(m.ref(), OutcomeJoined, 0)
+		}
 		g.completeIfAllJoined(m.ref())
 	}
 }

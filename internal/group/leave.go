@@ -15,6 +15,7 @@ func (g *Group) leave(t Ticket, r *Leave) {
 		answer.Members[i] = LeftMember{MemberID: l.MemberID, InstanceID: l.InstanceID}
 		if p := g.pending[l.MemberID]; p != nil && l.MemberID != "" {
 			g.dropPending(p)
+			g.waitEnded(p.ref, OutcomeLeft, p.since)
 			dropped = &p.ref
 			continue
 		}

@@ -62,7 +62,7 @@ func (g *Group) load(epoch int32) {
 	}
 	g.emit(Event{Kind: GroupLoaded, Generation: g.generation, Cause: CauseMoved, Count: len(g.members)})
 	if g.cfg.MaxSize > 0 && len(g.members) > g.cfg.MaxSize {
-		g.prepareRebalance(CauseGroupFull, MemberRef{})
+		g.prepareRebalance(Event{Cause: CauseGroupFull})
 	}
 }
 

@@ -49,7 +49,8 @@ type parked struct {
 // has not come back yet. It is no member.
 type pendingJoin struct {
 	lease
-	ref MemberRef
+	ref   MemberRef
+	since time.Duration // when it was handed out
 }
 
 // ref names the member in events.

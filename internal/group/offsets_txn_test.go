@@ -23,7 +23,7 @@ func TestTxnCommitIsABatchOfItsProducer(t *testing.T) {
 	if len(e.Replies) != 1 || e.Replies[0].After != DependsStep || e.Replies[0].Session {
 		t.Errorf("%+v", e.Replies)
 	}
-	want := []Event{{Kind: GroupCreated}}
+	want := []Event{{Kind: GroupCreated, At: wallOrigin}}
 	if diff := cmp.Diff(want, e.Events); diff != "" {
 		t.Error(diff)
 	}

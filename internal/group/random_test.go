@@ -332,7 +332,7 @@ func TestSameCallsSameEffects(t *testing.T) {
 			for _, e := range x.log {
 				fmt.Fprintf(&said, "%d %d %x %x", e.Offset, e.LeaderEpoch, e.Key, e.Value)
 			}
-			fmt.Fprintf(&said, "%+v %v %s", x.events, x.said, spell(x.answers))
+			fmt.Fprintf(&said, "%s %v %s", spell(x.events), x.said, spell(x.answers))
 			return said.String()
 		}
 		if first, second := play(), play(); first != second {

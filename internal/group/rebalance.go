@@ -11,6 +11,7 @@ type joinPhase struct {
 	began time.Duration
 	// waiting counts the members whose JoinGroup is parked.
 	waiting int
+	waits   *waits // that have ended; nil if none has
 
 	// initial is true during the initial delay, which is always waited for.
 	initial bool
@@ -32,13 +33,14 @@ type syncPhase struct {
 // to PreparingRebalance. From Empty it starts the initial delay; from the
 // others it sets the deadline by which members must join again, and ends the
 // phase at once if all have. Parked joins stay; parked syncs are answered with
-// REBALANCE_IN_PROGRESS.
-func (g *Group) prepareRebalance(why Cause, trigger MemberRef) {
+// REBALANCE_IN_PROGRESS. why has the cause, the member that triggered it, and
+// what else its event is to say.
+func (g *Group) prepareRebalance(why Event) {
 	if !g.state.canRebalance() {
 		panic("group: rebalance in state " + g.state.String())
 	}
 	if g.state == CompletingRebalance {
-		g.emit(Event{Kind: RebalanceSuperseded, Generation: g.generation, Cause: why, Member: trigger, Duration: g.now.Mono - g.syncing.began})
+		g.emit(Event{Kind: RebalanceSuperseded, Generation: g.generation, Cause: why.Cause, Member: why.Member, Duration: g.now.Mono - g.syncing.began})
 		g.refuseSyncs(codeRebalanceInProgress)
 	}
 	g.endSyncPhase()
@@ -48,13 +50,15 @@ func (g *Group) prepareRebalance(why Cause, trigger MemberRef) {
 		g.startInitialDelay()
 	}
 	g.state, g.since = PreparingRebalance, g.now.Wall
-	g.emit(Event{Kind: RebalanceStarted, Generation: g.generation, Cause: why, Member: trigger, Count: len(g.members)})
+	why.Kind, why.Generation, why.Count, why.Initial = RebalanceStarted, g.generation, len(g.members), initial
+	why.Timeout = g.longestRebalanceTimeout()
+	g.emit(why)
 	switch {
 	case initial:
 	case g.allJoined():
-		g.completeJoin(trigger)
+		g.completeJoin(why.Member)
 	default:
-		g.joining.by = g.now.Mono + g.longestRebalanceTimeout()
+		g.joining.by = g.now.Mono + why.Timeout
 	}
 }
 
@@ -65,7 +69,6 @@ func (g *Group) prepareRebalance(why Cause, trigger MemberRef) {
 // once more instead. last is the member that ended the wait, if one did.
 func (g *Group) completeJoin(last MemberRef) {
 	g.joining.by = never
-	waitedFor := g.waitedFor(last)
 	g.dropSilent()
 	if len(g.members) > 0 && g.joining.waiting == 0 {
 		g.joining.by = g.now.Mono + max(g.longestRebalanceTimeout(), time.Millisecond)
@@ -75,15 +78,14 @@ func (g *Group) completeJoin(last MemberRef) {
 		g.leader = g.firstWaiting()
 	}
 	g.nextGeneration()
-	g.emit(Event{
-		Kind: JoinCompleted, Generation: g.generation, Member: last, WaitedFor: waitedFor,
-		Duration: g.now.Mono - g.joining.began, Count: len(g.members),
-	})
+	if len(g.members) > 0 {
+		g.protocolName = g.vote()
+	}
+	g.tellJoined(last)
 	if len(g.members) == 0 {
 		g.becomeEmpty()
 		return
 	}
-	g.protocolName = g.vote()
 	g.subscribed = g.subscriptions()
 	g.state, g.since = CompletingRebalance, g.now.Wall
 	g.answerJoins()
@@ -110,10 +112,11 @@ func (g *Group) install(leader *member, plan []Assignment) {
 	for i := range plan {
 		assignments[plan[i].MemberID] = plan[i].Data
 	}
+	before := g.log.group
 	record := g.snapshot(g.now.Wall, func(m *member) []byte { return assignments[m.id] })
 	if !g.appendGroup(record) {
 		g.refuseSyncs(codeUnknownServerError)
-		g.prepareRebalance(CauseAssignmentTooLarge, leader.ref())
+		g.prepareRebalance(Event{Cause: CauseAssignmentTooLarge, Member: leader.ref()})
 		return
 	}
 	g.state, g.since = Stable, g.now.Wall
@@ -123,6 +126,7 @@ func (g *Group) install(leader *member, plan []Assignment) {
 	g.emit(Event{
 		Kind: AssignmentInstalled, Generation: g.generation, Member: leader.ref(),
 		Duration: g.now.Mono - g.syncing.began, Count: len(g.members),
+		ProtocolType: g.protocolType, Protocol: g.protocolName, Before: before, After: g.log.group,
 	})
 	g.answerSyncs()
 }
@@ -133,6 +137,8 @@ func (g *Group) install(leader *member, plan []Assignment) {
 func (g *Group) evict(m *member, kind EventKind, why Cause) {
 	if m.join.waits {
 		g.unparkJoin(m, refusal(codeUnknownMemberID, ""))
+	} else {
+		g.waitEnded(m.ref(), lossOutcome(kind, why), 0)
 	}
 	if m.sync.waits {
 		t := m.sync.ticket
@@ -140,7 +146,7 @@ func (g *Group) evict(m *member, kind EventKind, why Cause) {
 		g.reply(t, DependsGroup, Synced{Code: codeUnknownMemberID})
 	}
 	g.withdraw(m)
-	g.emit(Event{Kind: kind, Generation: g.generation, Cause: why, Member: m.ref()})
+	g.tellLoss(m, kind, why)
 }
 
 // afterLoss does what the group owes its members once some have been removed
@@ -148,7 +154,7 @@ func (g *Group) evict(m *member, kind EventKind, why Cause) {
 func (g *Group) afterLoss(why Cause, lost MemberRef) {
 	switch g.state {
 	case CompletingRebalance, Stable:
-		g.prepareRebalance(why, lost)
+		g.prepareRebalance(Event{Cause: why, Member: lost})
 	case PreparingRebalance:
 		g.completeIfAllJoined(lost)
 	case Empty, Dead:
@@ -166,28 +172,6 @@ func (g *Group) completeIfAllJoined(last MemberRef) {
 // allJoined reports whether every member has joined and no id is outstanding.
 func (g *Group) allJoined() bool {
 	return g.joining.waiting == len(g.members) && len(g.pending) == 0
-}
-
-// waitedFor names those that were missing right before the join phase ends:
-// the member that ends it if one does, else all that did not come in time.
-// Nobody is waited for in the initial delay, or in a phase that takes no time.
-func (g *Group) waitedFor(last MemberRef) []MemberRef {
-	if g.joining.initial || g.now.Mono == g.joining.began {
-		return nil
-	}
-	if last != (MemberRef{}) {
-		return []MemberRef{last}
-	}
-	var missing []MemberRef
-	for _, m := range g.order {
-		if !m.join.waits {
-			missing = append(missing, m.ref())
-		}
-	}
-	for _, p := range g.pendingInOrder() {
-		missing = append(missing, p.ref)
-	}
-	return missing
 }
 
 // dropSilent removes the dynamic members that have not joined again.

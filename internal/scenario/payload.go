@@ -18,6 +18,7 @@ const maxPayload = 1 << 20
 // parsePayload reads the bytes that a word stands for:
 //
 //	[t,u]    a version 0 subscription to the topics t and u
+//	[t/0-2]  a version 0 assignment of partitions 0 to 2 of topic t
 //	0x0102   these bytes
 //	"a b"    this text, as is any word without quotes
 //	x*4097   what stands before the star, so many times
@@ -65,6 +66,9 @@ func parseUnit(word string) ([]byte, error) {
 				topics = append(topics, topic)
 			}
 		}
+		if strings.Contains(word, "/") {
+			return parseAssignment(topics)
+		}
 		return subscription(topics), nil
 	}
 	text, err := unquote(word)
@@ -81,6 +85,9 @@ func subscription(topics []string) []byte {
 // formatPayload returns the word that stands for raw. It can stand in a list.
 func formatPayload(raw []byte) string {
 	if word, ok := formatSubscription(raw); ok {
+		return word
+	}
+	if word, ok := formatAssignment(raw); ok {
 		return word
 	}
 	if unit, times := period(raw); times > 1 {

@@ -1,11 +1,14 @@
 package scenario
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"rota/internal/group"
+	"rota/internal/story"
 )
 
 // eventLine writes an event: its kind, the generation, and what it has of
@@ -27,8 +30,13 @@ func eventLine(e group.Event) Line {
 		put("after", formatDuration(e.Duration))
 	}
 	var waited []string
-	for _, m := range e.WaitedFor {
-		waited = append(waited, memberName(m))
+	for i := range e.WaitedFor {
+		w := &e.WaitedFor[i]
+		word := memberName(w.MemberRef) + ":" + formatDuration(w.Took)
+		if w.Outcome != group.OutcomeJoined {
+			word += ":" + w.Outcome.String()
+		}
+		waited = append(waited, word)
 	}
 	put("waited-for", strings.Join(waited, ","))
 	if e.Count != 0 {
@@ -37,7 +45,44 @@ func eventLine(e group.Event) Line {
 	if e.Member.Reason != "" {
 		put("reason", quote(e.Member.Reason))
 	}
+	if e.Kind == group.MemberExpired || e.Kind == group.MemberDropped {
+		put("timeout", optionalDuration(e.Timeout))
+		put("silent", optionalDuration(e.Silent))
+	}
+	if e.Kind == group.AssignmentInstalled {
+		words = append(words, movesWords(story.Compare(e.Before, e.After))...)
+	}
 	return Line{Kind: Event, Words: words}
+}
+
+// movesWords write what an assignment moved, if its bytes can be read.
+func movesWords(a *story.Assignment) []string {
+	if !a.Decoded {
+		return nil
+	}
+	words := []string{fmt.Sprintf("kept=%d moved=%d", a.Kept, a.Moved)}
+	if a.MovesNotNeeded != nil {
+		words[0] += fmt.Sprintf(" not-needed=%d", *a.MovesNotNeeded)
+	}
+	words = strings.Fields(words[0])
+	for i := range a.Members {
+		m := &a.Members[i]
+		name := memberName(group.MemberRef{ID: m.ID, InstanceID: m.InstanceID})
+		for _, t := range m.Gained {
+			words = append(words, name+":+"+t.Topic+"/"+story.Ranges(t.Partitions))
+		}
+		for _, t := range m.Lost {
+			words = append(words, name+":-"+t.Topic+"/"+story.Ranges(t.Partitions))
+		}
+	}
+	return words
+}
+
+func optionalDuration(d time.Duration) string {
+	if d == 0 {
+		return ""
+	}
+	return formatDuration(d)
 }
 
 func memberName(m group.MemberRef) string {

@@ -102,9 +102,9 @@ type Event struct {
 	// Changed says what protocols-changed means.
 	Changed *Change `json:"changed,omitempty"`
 	// WaitedFor are those that the join phase waited for, in the order in which
-	// the wait for them ended: the last one took longest.
+	// the wait for them ended.
 	WaitedFor []Waited `json:"waited_for,omitempty"`
-	// WaitedForMore counts those that are not listed: they took less time.
+	// WaitedForMore counts those that are not listed: the wait for them ended earlier.
 	WaitedForMore int `json:"waited_for_more,omitempty"`
 	// Protocol is the assignor that was voted for.
 	ProtocolType string `json:"protocol_type,omitempty"`
@@ -131,14 +131,15 @@ const (
 	OutcomeLeft    Outcome = "left"    // it left the group
 	OutcomeExpired Outcome = "expired" // its session ended first
 	OutcomeDropped Outcome = "dropped" // the deadline came first, and it is out
-	OutcomeAbsent  Outcome = "absent"  // a static member that is kept though it did not come
+	OutcomeAbsent  Outcome = "absent"  // a static member that is kept, or an id that is still out
 	OutcomeRefused Outcome = "refused" // there was no room for it
 )
 
 // Waited is one of those that a join phase waited for.
 type Waited struct {
 	Member
-	Took    Millis  `json:"took_ms"` // from the start of the phase
+	// Took is from the start of the phase, or from when an id was handed out.
+	Took    Millis  `json:"took_ms"`
 	Outcome Outcome `json:"outcome"`
 }
 

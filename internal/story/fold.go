@@ -95,10 +95,13 @@ func (r *Rebalance) Took() time.Duration {
 // Slowest is the one that the join phase waited for longest, nil if it waited
 // for nobody.
 func (r *Rebalance) Slowest() *Waited {
-	if len(r.WaitedFor) == 0 {
-		return nil
+	var slowest *Waited
+	for i := range r.WaitedFor {
+		if w := &r.WaitedFor[i]; slowest == nil || w.Took >= slowest.Took {
+			slowest = w
+		}
 	}
-	return &r.WaitedFor[len(r.WaitedFor)-1]
+	return slowest
 }
 
 // Fold makes rebalances from the events of one group, the oldest first. One

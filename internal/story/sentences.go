@@ -142,7 +142,7 @@ func (r *Rebalance) joinSentences() []string {
 	}
 	more := ""
 	if n := len(r.WaitedFor) - len(list) + r.WaitedForMore; n > 0 {
-		more = fmt.Sprintf(", and %d more that took less", n)
+		more = fmt.Sprintf(", and %d more that came earlier", n)
 	}
 	return []string{
 		fmt.Sprintf("Join phase: %s, %s.", took, how),
@@ -163,6 +163,9 @@ func (w *Waited) String() string {
 	case OutcomeDropped:
 		return fmt.Sprintf("%s, which had not joined after %s and was dropped", w.Name(), took)
 	case OutcomeAbsent:
+		if w.InstanceID == "" {
+			return fmt.Sprintf("%s, which had not come back after %s with the id that it was given", w.Name(), took)
+		}
 		return fmt.Sprintf("%s, which had not joined after %s and stays a member because it is static", w.Name(), took)
 	case OutcomeRefused:
 		return fmt.Sprintf("%s, for which there was no room after %s", w.Name(), took)
