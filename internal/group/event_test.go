@@ -21,7 +21,7 @@ func (d *driver) told() []Event {
 		}
 		last, e.At = e.At, 0
 		if e.Kind == AssignmentInstalled {
-			if e.After == nil || e.After.Generation != e.Generation || e.Before == nil || e.Before.Generation >= e.Generation {
+			if e.After == nil || e.After.Generation != e.Generation || e.Before != nil && e.Before.Generation >= e.Generation {
 				d.tb.Errorf("the records before and after the assignment of generation %d: %+v, %+v", e.Generation, e.Before, e.After)
 			}
 			e.Before, e.After = nil, nil

@@ -1,5 +1,7 @@
 package group
 
+import "rota/internal/schema"
+
 // Group is one consumer group, whether or not it exists yet: a Group without
 // any state answers every request as Kafka answers for an unknown group, and
 // Exists says whether there is anything to keep.
@@ -32,6 +34,9 @@ type Group struct {
 	// subscribed are the topics that the generation's members subscribe to;
 	// nil while that is not known.
 	subscribed topicSet
+	// installed is the group record of the last assignment, nil if members have
+	// none: what they had, for the next AssignmentInstalled.
+	installed *schema.GroupValue
 
 	joining joinPhase
 	syncing syncPhase

@@ -12,6 +12,7 @@ func (g *Group) replace(t Ticket, r *Join, old *member) {
 	g.emit(Event{Kind: MemberReplaced, Generation: g.generation, Member: m.ref(), Replaced: old.id})
 
 	if g.state == Stable && g.vote() == g.protocolName && g.appendGroup(g.snapshot(g.since, assigned)) {
+		g.installed = g.log.group
 		answer := g.joined(m)
 		switch {
 		case r.Version < 9:

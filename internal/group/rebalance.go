@@ -15,6 +15,8 @@ type joinPhase struct {
 
 	// initial is true during the initial delay, which is always waited for.
 	initial bool
+	// recorded counts the bytes that leaves have had recorded.
+	recorded int
 	// newcomer: a member joined during this stretch of the delay, so that
 	// another stretch follows while there is remaining time.
 	newcomer  bool
@@ -97,7 +99,7 @@ func (g *Group) completeJoin(last MemberRef) {
 func (g *Group) becomeEmpty() {
 	g.joining = joinPhase{by: never}
 	g.protocolName = ""
-	g.subscribed = topicSet{}
+	g.subscribed, g.installed = topicSet{}, nil
 	g.state, g.since = Empty, g.now.Wall
 	g.appendGroup(g.snapshot(g.since, nil))
 	g.emit(Event{Kind: GroupEmptied, Generation: g.generation})
@@ -112,13 +114,14 @@ func (g *Group) install(leader *member, plan []Assignment) {
 	for i := range plan {
 		assignments[plan[i].MemberID] = plan[i].Data
 	}
-	before := g.log.group
+	before := g.installed
 	record := g.snapshot(g.now.Wall, func(m *member) []byte { return assignments[m.id] })
 	if !g.appendGroup(record) {
 		g.refuseSyncs(codeUnknownServerError)
 		g.prepareRebalance(Event{Cause: CauseAssignmentTooLarge, Member: leader.ref()})
 		return
 	}
+	g.installed = g.log.group
 	g.state, g.since = Stable, g.now.Wall
 	for i, m := range g.order {
 		m.assignment = record.Members[i].Assignment
