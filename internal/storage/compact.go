@@ -20,6 +20,10 @@ import (
 //     segments, which no manifest lists.
 //  4. One replacement of the manifest swaps old for new.
 //
+// What it cleans lies below the last stable offset: of each transaction in there
+// it is known how it ended. Records of aborted ones go. A marker stays as long as
+// any batch of its transaction, and then for delete.retention.ms.
+//
 // Reading, hashing and compressing happen on the cleaner's goroutine, all calls
 // that change something on the settle loop's, in steps of 1 MiB.
 
@@ -30,10 +34,10 @@ type compaction struct {
 	// leftOver are segments that the medium holds and no one needs; the next
 	// move deletes them.
 	leftOver []Segment
-	// due is when the next tombstone may go, in wall clock milliseconds; 0 is
+	// due is when the next tombstone or marker may go, in wall clock milliseconds; 0 is
 	// not known.
 	due int64
-	// holds counts those who need every tombstone, and swapping is closed when
+	// holds counts those who need every tombstone and marker, and swapping is closed when
 	// segments without some have been swapped in.
 	holds    int
 	swapping chan struct{}
@@ -262,9 +266,10 @@ func (c *LogConfig) rollAge() time.Duration {
 	return c.SegmentAge
 }
 
-// Hold keeps compaction from taking tombstones away until release is called: a
-// reader that builds a state from the whole log would otherwise keep a value
-// that it read before its tombstone went. It may wait for a swap of segments
+// Hold keeps compaction from taking tombstones and markers away until release is
+// called: a reader that builds a state from the whole log would otherwise keep a
+// value that it read before its tombstone went, or wait for the end of a
+// transaction. It may wait for a swap of segments
 // that is under way.
 func (l *Log) Hold() (release func()) {
 	for {

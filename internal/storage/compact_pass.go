@@ -30,10 +30,13 @@ type cleaning struct {
 	goal    int64 // end of what begin took over
 	mapped  int64 // keys has the records below
 	thinner record.Thinner
-	horizon bool // the batch at hand has one that has passed
-	graves  bool // it keeps a tombstone
+	txns    cleanTransactions
+	horizon bool                // the batch at hand has one that has passed
+	graves  bool                // it keeps a tombstone
+	void    bool                // it is of an aborted transaction
+	entry   *AbortedTransaction // it is the marker of this one
 	out     cleanOutput
-	dropped bool  // a tombstone has gone
+	dropped bool  // a tombstone or a marker has gone
 	due     int64 // the earliest horizon that stays
 }
 
@@ -93,6 +96,7 @@ func (c *cleaning) begin() error {
 	}
 	c.inputs, c.cleaned = slices.Clone(l.segments[:w.segments]), min(l.cleaned, w.segments)
 	c.start, c.last, c.release = l.start, -1, l.compaction.holds == 0
+	c.txns.cursor = abortedCursor{l: l, segments: slices.Clone(l.segments), tail: slices.Clone(l.aborted.all())}
 	if end := &c.inputs[w.segments-1]; w.segments == len(l.segments) {
 		c.last = end.End
 		if w.segments > l.cleaned {
@@ -169,22 +173,25 @@ func (c *cleaning) rest(bytes int) error {
 	}
 }
 
-// untouched reports whether compaction leaves a batch as it is: markers, and
-// transactional records, which may yet turn out to be aborted.
-func untouched(h *record.Header) bool { return h.Attributes.Control() || h.Attributes.Transactional() }
-
 // gather notes the last offset of each key in the part that no pass has seen.
-// If the table fills up, c.mapped is where it does, or where a segment begins
+// Records of aborted transactions hide nothing. If the table fills up, c.mapped is where it does, or where a segment begins
 // before that, so that none need be cut.
 func (c *cleaning) gather() error {
 	c.keys = newKeyTable(c.s.c.CleanMemory)
 	c.goal = c.inputs[len(c.inputs)-1].End
 	c.mapped = c.goal
+	txns := c.txns.clone()
+	txns.cursor.segments = txns.cursor.segments[c.cleaned:]
 	for i := c.cleaned; i < len(c.inputs); i++ {
 		full := int64(-1)
 		err := c.batches(&c.inputs[i], func(batch []byte, h *record.Header) (bool, error) {
-			if untouched(h) {
+			if h.Attributes.Control() {
 				return true, nil
+			}
+			if h.Attributes.Transactional() {
+				if _, aborted, err := txns.aborted(h); aborted || err != nil {
+					return err == nil, err
+				}
 			}
 			if !c.keys.fits(int(h.Count)) {
 				full = h.BaseOffset
@@ -219,7 +226,7 @@ func (c *cleaning) gather() error {
 // keep decides on a record below c.mapped. Records without a key are from
 // before the log was compacted.
 func (c *cleaning) keep(r record.Record) bool {
-	if r.Key == nil || c.keys.last(r.Key) > r.Offset {
+	if c.void || r.Key == nil || c.keys.last(r.Key) > r.Offset {
 		return false
 	}
 	if r.Value == nil {
@@ -237,7 +244,7 @@ func (c *cleaning) rewrite() error {
 	for i := range c.inputs {
 		seg := &c.inputs[i]
 		if seg.End <= c.mapped && (seg.Size >= c.conf.SegmentBytes/2 || len(c.inputs) == 1) {
-			same := true
+			same, txns := true, c.txns.clone()
 			err := c.filter(seg, func(_ []byte, _ *record.Header, changed bool) error {
 				same = !changed
 				return nil
@@ -251,6 +258,7 @@ func (c *cleaning) rewrite() error {
 				}
 				continue
 			}
+			c.txns = txns // the segment is read again
 		}
 		err := c.filter(seg, func(batch []byte, h *record.Header, _ bool) error {
 			if batch == nil {
@@ -261,6 +269,7 @@ func (c *cleaning) rewrite() error {
 		if err != nil {
 			return err
 		}
+		c.out.stable = seg.LastStable
 	}
 	return c.out.close()
 }
@@ -300,14 +309,23 @@ func (c *cleaning) remains(batch []byte, h *record.Header) ([]byte, error) {
 	if _, ok := c.lastOf[h.BaseOffset]; ok && h.ProducerID >= 0 {
 		must = true
 	}
+	c.entry, c.void = nil, false
 	switch {
-	case h.BaseOffset >= c.mapped || untouched(h):
+	case h.Attributes.Control():
+		return c.marker(batch, h, must)
+	case h.BaseOffset >= c.mapped:
 		return batch, nil
 	case !must && (h.NextOffset() <= c.start || h.Count == 0):
 		return nil, nil
 	}
 	c.horizon = c.release && h.Attributes.DeleteHorizon() && h.BaseTimestamp <= c.now
 	c.graves = false
+	if h.Attributes.Transactional() {
+		var err error
+		if _, c.void, err = c.txns.aborted(h); err != nil {
+			return nil, err
+		}
+	}
 	thin, kept, err := c.thinner.Thin(c.s.cleaner.thin[:0], batch)
 	if err != nil {
 		return nil, fmt.Errorf("batch at offset %d: %w", h.BaseOffset, err)
@@ -316,14 +334,11 @@ func (c *cleaning) remains(batch []byte, h *record.Header) ([]byte, error) {
 	if kept == 0 && !must {
 		return nil, nil
 	}
+	if h.Attributes.Transactional() {
+		c.txns.stays(h)
+	}
 	if c.graves {
-		grave := c.thinner.Horizon
-		if h.Attributes.DeleteHorizon() {
-			grave = h.BaseTimestamp
-		}
-		if c.due == 0 || grave < c.due {
-			c.due = max(grave, 1)
-		}
+		c.expires(h)
 	}
 	return thin, nil
 }

@@ -14,6 +14,10 @@ type cleanOutput struct {
 	made []Segment // those that the pass has made
 	open bool      // the last of made is being written
 	buf  []byte    // its end, not written yet
+	// aborted are the entries of the markers in buf.
+	aborted []AbortedTransaction
+	// stable is the last stable offset behind the inputs that have been passed.
+	stable int64
 }
 
 // add puts a batch behind what there is. Segments are closed at the size of
@@ -41,6 +45,10 @@ func (o *cleanOutput) add(batch []byte, h *record.Header, created int64) error {
 	}
 	seg := &o.made[len(o.made)-1]
 	o.buf = append(o.buf, batch...)
+	if o.c.entry != nil {
+		o.aborted = append(o.aborted, *o.c.entry)
+		seg.Aborted++
+	}
 	seg.Size += int64(len(batch))
 	seg.End = h.NextOffset()
 	seg.Created = max(seg.Created, created)
@@ -54,6 +62,7 @@ func (o *cleanOutput) add(batch []byte, h *record.Header, created int64) error {
 func (o *cleanOutput) take(seg Segment) error {
 	err := o.close()
 	o.done = append(o.done, seg)
+	o.stable = seg.LastStable
 	return err
 }
 
@@ -66,7 +75,9 @@ func (o *cleanOutput) close() error {
 		return err
 	}
 	o.open = false
-	o.done = append(o.done, o.made[len(o.made)-1])
+	seg := &o.made[len(o.made)-1]
+	seg.LastStable = o.stable
+	o.done = append(o.done, *seg)
 	return nil
 }
 
@@ -82,7 +93,7 @@ func (o *cleanOutput) flush() error {
 		return err
 	}
 	n := len(o.buf)
-	o.buf = o.buf[:0]
+	o.buf, o.aborted = o.buf[:0], o.aborted[:0]
 	return o.c.rest(n)
 }
 
@@ -102,6 +113,7 @@ func (o *cleanOutput) write() error {
 	s.wroteBytes(len(o.buf))
 	return s.m.Write(l.p, seg.Created, &SegmentWrite{
 		Token: seg.Token, Base: seg.Base, At: seg.Size - int64(len(o.buf)), Batches: o.buf,
+		AbortedAt: seg.Aborted - int32(len(o.aborted)), Aborted: o.aborted,
 	})
 }
 
