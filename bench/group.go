@@ -19,6 +19,10 @@ type crowd struct {
 	wg      sync.WaitGroup
 }
 
+func newCrowd(n int) *crowd {
+	return &crowd{at: map[int32]int{}, want: n, reached: make(chan int32, n+2), errs: make(chan error, 2*n+2)}
+}
+
 func (c *crowd) stable(g int32) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -87,7 +91,7 @@ func (s *session) form(group string, n int, interval time.Duration) ([]row, erro
 		return nil, err
 	}
 	ctx, stop := context.WithCancel(s.ctx)
-	c := &crowd{at: map[int32]int{}, want: n, reached: make(chan int32, n), errs: make(chan error, 2*n+2)}
+	c := newCrowd(n)
 	defer c.wg.Wait()
 	members := make([]*member, n+1)
 	for i := range members {
@@ -133,16 +137,15 @@ func (s *session) form(group string, n int, interval time.Duration) ([]row, erro
 	return rows, err
 }
 
-// runGroups has a thousand groups of three members rebalance at once.
+// runGroups has a thousand groups of three members rebalance at once: every
+// member joins again with metadata that are new, and syncs.
 func runGroups(s *session) error {
 	n := s.sized(1000, 100)
 	groups := make([][]*member, n)
 	for i := range groups {
 		name := fmt.Sprintf("many-%d", i)
-		if i < 50 {
-			if err := s.findCoordinator(name); err != nil {
-				return err
-			}
+		if err := s.findCoordinator(name); err != nil {
+			return err
 		}
 		for range 3 {
 			m, err := newMember(s.addr(), name)
@@ -153,28 +156,24 @@ func runGroups(s *session) error {
 			groups[i] = append(groups[i], m)
 		}
 	}
-	round := func() error {
-		var wg sync.WaitGroup
-		errs := make(chan error, 3*n)
-		for _, g := range groups {
-			for _, m := range g {
-				wg.Go(func() {
-					if err := m.settle(); err != nil {
-						errs <- err
-					}
-				})
-			}
-		}
-		wg.Wait()
-		return first(errs)
+	err := inParallel(n, func(i int) error { return s.formOnce(groups[i]) })
+	if err != nil {
+		return fmt.Errorf("formation: %w", err)
 	}
-	for end, first := time.Now().Add(s.warmUp()), true; first || time.Now().Before(end); first = false {
+	round := func() error {
+		return inParallel(3*n, func(i int) error {
+			m := groups[i/3][i%3]
+			m.metadata[0]++
+			return m.settle()
+		})
+	}
+	for i, end := 0, time.Now().Add(s.warmUp()); i == 0 || time.Now().Before(end); i++ {
 		if err := round(); err != nil {
 			return err
 		}
 	}
+	const rounds = 5
 	m := s.meter()
-	const rounds = 3
 	for range rounds {
 		if err := round(); err != nil {
 			return err
@@ -184,4 +183,33 @@ func runGroups(s *session) error {
 	r.Time, r.CPU = r.Time/rounds, r.CPU/rounds
 	s.add(r)
 	return nil
+}
+
+// formOnce has members beat until all of them are in one generation.
+func (s *session) formOnce(members []*member) error {
+	ctx, stop := context.WithCancel(s.ctx)
+	defer stop()
+	c := newCrowd(len(members))
+	for _, m := range members {
+		c.run(ctx, m, 100*time.Millisecond, false)
+	}
+	err := c.await(ctx)
+	stop()
+	c.wg.Wait()
+	return err
+}
+
+// inParallel calls f n times at once and returns an error of one.
+func inParallel(n int, f func(int) error) error {
+	errs := make(chan error, n)
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() {
+			if err := f(i); err != nil {
+				errs <- err
+			}
+		})
+	}
+	wg.Wait()
+	return first(errs)
 }

@@ -18,6 +18,7 @@ type member struct {
 	generation int32
 	leader     bool
 	all        []string
+	metadata   [32]byte // a join with another one starts a rebalance
 }
 
 func newMember(addr, group string) (*member, error) {
@@ -31,7 +32,7 @@ func (m *member) join() error {
 		req.Version, req.Group, req.MemberID, req.ProtocolType = 5, m.group, m.id, "bench"
 		req.SessionTimeoutMillis, req.RebalanceTimeoutMillis = 60_000, 60_000
 		p := kmsg.NewJoinGroupRequestProtocol()
-		p.Name, p.Metadata = "any", make([]byte, 32)
+		p.Name, p.Metadata = "any", m.metadata[:]
 		req.Protocols = append(req.Protocols, p)
 		r, err := m.c.do(req)
 		if err != nil {
