@@ -90,10 +90,10 @@ func tell(stderr io.Writer, err error) int {
 	if h, ok := errors.AsType[hint](err); ok {
 		fmt.Fprintln(stderr, h.text)
 	}
-	if h, ok := errors.AsType[commands.Hint](err); ok {
+	if h, ok := errors.AsType[commands.HintError](err); ok {
 		fmt.Fprintln(stderr, h.Text)
 	}
-	if _, ok := errors.AsType[commands.Misuse](err); ok {
+	if _, ok := errors.AsType[commands.MisuseError](err); ok {
 		fmt.Fprintln(stderr, "rota --help lists the commands and their flags")
 		return 2
 	}

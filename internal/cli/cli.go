@@ -37,20 +37,20 @@ type Streams struct {
 	Terminal bool
 }
 
-// Hint is an error with a second line that says what to do about it.
-type Hint struct {
+// HintError is an error with a second line that says what to do about it.
+type HintError struct {
 	Err  error
 	Text string
 }
 
-func (h Hint) Error() string { return h.Err.Error() }
+func (h HintError) Error() string { return h.Err.Error() }
 
-func (h Hint) Unwrap() error { return h.Err }
+func (h HintError) Unwrap() error { return h.Err }
 
-// Misuse is an error in how the command was called.
-type Misuse string
+// MisuseError is an error in how the command was called.
+type MisuseError string
 
-func (m Misuse) Error() string { return string(m) }
+func (m MisuseError) Error() string { return string(m) }
 
 // defaultBrokers is where a broker listens that was told nothing.
 const defaultBrokers = "127.0.0.1:9092"
@@ -65,7 +65,7 @@ type connection struct {
 // open connects.
 func (c *connection) open(ctx context.Context, options ...kgo.Opt) (*admin.Cluster, error) {
 	if c.Timeout <= 0 {
-		return nil, Misuse("--timeout must be more than 0")
+		return nil, MisuseError("--timeout must be more than 0")
 	}
 	cluster, err := admin.Open(ctx, admin.Config{Brokers: c.Brokers, Timeout: c.Timeout, Options: options})
 	return cluster, explain(err)
@@ -77,14 +77,14 @@ func explain(err error) error {
 	if err == nil {
 		return nil
 	}
-	if _, done := errors.AsType[Hint](err); done {
+	if _, done := errors.AsType[HintError](err); done {
 		return err
 	}
-	if _, done := errors.AsType[Misuse](err); done {
+	if _, done := errors.AsType[MisuseError](err); done {
 		return err
 	}
 	if u, ok := errors.AsType[*admin.UnreachableError](err); ok {
-		return Hint{
+		return HintError{
 			fmt.Errorf("no broker answers at %s: %w", strings.Join(u.Brokers, ", "), safeError{root(u.Err)}),
 			"name another one with --brokers or ROTA_BROKERS; rota serve starts one here",
 		}
@@ -92,7 +92,7 @@ func explain(err error) error {
 	safe := safeError{err}
 	for _, h := range hints {
 		if errors.Is(err, h.err) {
-			return Hint{safe, h.text}
+			return HintError{safe, h.text}
 		}
 	}
 	return safe

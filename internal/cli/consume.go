@@ -34,13 +34,13 @@ func (c *consumeCommand) Validate() error {
 		return err
 	}
 	if c.Group != "" && len(c.Partition) > 0 {
-		return Misuse("a group shares all partitions: --partition does not go with --group")
+		return MisuseError("a group shares all partitions: --partition does not go with --group")
 	}
 	if c.Group != "" && c.From.kind != "start" && c.From.kind != "end" {
-		return Misuse("in a group --from is start or end; rota group reset sets its offsets")
+		return MisuseError("in a group --from is start or end; rota group reset sets its offsets")
 	}
 	if c.From.kind == "by" {
-		return Misuse("--from does not know by:N")
+		return MisuseError("--from does not know by:N")
 	}
 	return nil
 }
@@ -94,7 +94,7 @@ func (c *consumeCommand) read(ctx context.Context, out *bufio.Writer, take func(
 		for topic, all := range of {
 			for _, p := range c.Partition {
 				if !slices.Contains(all, p) {
-					return Hint{fmt.Errorf("topic %s has no partition %d", name(topic), p), fmt.Sprintf("it has %s", plural(len(all), "partition"))}
+					return HintError{fmt.Errorf("topic %s has no partition %d", name(topic), p), fmt.Sprintf("it has %s", plural(len(all), "partition"))}
 				}
 			}
 			of[topic] = c.Partition

@@ -5,8 +5,8 @@
 // asks package admin, and shows what that says as text or, with --json, as a
 // documented value (docs/CLI.md, made from the doc tags). Names and other text
 // from the cluster go through package display before they reach a terminal.
-// Errors are one line, with a hint what to do about it where there is one: Hint
-// and Misuse tell the main package how the program ends.
+// Errors are one line, with a hint what to do about it where there is one:
+// HintError and MisuseError tell the main package how the program ends.
 //
 // Start with cli.go; there is a file for each command.
 package cli

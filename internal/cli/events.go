@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os/signal"
+	"slices"
 	"syscall"
 	"time"
 
@@ -33,7 +34,7 @@ func (c *eventsCommand) Run(ctx context.Context, s *Streams) error {
 		return explain(err)
 	}
 	if !kept {
-		return Hint{errNoHistory, "rota watch follows the states of groups on any cluster"}
+		return HintError{errNoHistory, "rota watch follows the states of groups on any cluster"}
 	}
 	var since time.Time
 	if c.Since > 0 || c.Follow {
@@ -41,7 +42,7 @@ func (c *eventsCommand) Run(ctx context.Context, s *Streams) error {
 	}
 	var failed error
 	err = cluster.History(ctx, c.Name, since, c.Follow, func(e story.Event) bool {
-		if len(c.Kind) == 0 || oneOf(c.Kind, string(e.Kind)) {
+		if len(c.Kind) == 0 || slices.Contains(c.Kind, string(e.Kind)) {
 			failed = c.print(s, e)
 		}
 		return failed == nil
@@ -61,13 +62,4 @@ func (c *eventsCommand) print(s *Streams, e story.Event) error {
 	}
 	_, err := fmt.Fprintf(s.Out, "%s  %s  generation %d  %s\n", story.Clock(e.TimeMillis), name(e.Group), e.Generation, e.Sentence())
 	return err
-}
-
-func oneOf(list []string, s string) bool {
-	for _, x := range list {
-		if x == s {
-			return true
-		}
-	}
-	return false
 }

@@ -53,7 +53,7 @@ const maxAfter = 50
 // Run tells the story of the group.
 func (c *explainCommand) Run(ctx context.Context, s *Streams) error {
 	if c.Number < 1 || c.Since <= 0 {
-		return Misuse("-n and --since must be more than 0")
+		return MisuseError("-n and --since must be more than 0")
 	}
 	cluster, err := c.open(ctx)
 	if err != nil {

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -147,6 +146,3 @@ func owns(m admin.Member) string {
 	}
 	return strings.Join(parts, " ")
 }
-
-// isAbsent says whether an error is about a group that is not there.
-func isAbsent(err error) bool { return errors.Is(err, kerr.GroupIDNotFound) }

@@ -81,7 +81,7 @@ func (c *groupReset) plan(ctx context.Context, cluster *admin.Cluster) (resetAns
 		return resetAnswer{}, err
 	}
 	if n := len(groups[0].Members); n > 0 {
-		return resetAnswer{}, Hint{
+		return resetAnswer{}, HintError{
 			fmt.Errorf("group %s has %s, which would go on from their own offsets", name(c.Name), plural(n, "member")),
 			"stop them first; rota group describe lists them",
 		}
@@ -125,7 +125,7 @@ func (c *groupReset) partitions(ctx context.Context, cluster *admin.Cluster, bef
 	of := map[string][]int32{}
 	if len(c.Topic) == 0 {
 		if len(before) == 0 {
-			return nil, Hint{fmt.Errorf("group %s has committed nothing", name(c.Name)), "name the topics with --topic"}
+			return nil, HintError{fmt.Errorf("group %s has committed nothing", name(c.Name)), "name the topics with --topic"}
 		}
 		for tp := range before {
 			of[tp.Topic] = append(of[tp.Topic], tp.Partition)
@@ -145,7 +145,7 @@ func (c *groupReset) partitions(ctx context.Context, cluster *admin.Cluster, bef
 		for text := range strings.SplitSeq(list, ",") {
 			p, err := strconv.ParseInt(text, 10, 32)
 			if err != nil {
-				return nil, Misuse(fmt.Sprintf("--topic %s: %q is no partition", name(t), text))
+				return nil, MisuseError(fmt.Sprintf("--topic %s: %q is no partition", name(t), text))
 			}
 			if !slices.Contains(all[topic], int32(p)) {
 				return nil, fmt.Errorf("topic %s has no partition %d", name(topic), p)

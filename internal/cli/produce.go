@@ -35,6 +35,10 @@ type produceCommand struct {
 // lineLimit is how long a line of the input may be.
 const lineLimit = 64 << 20
 
+// produceRetries is how often a batch is tried again. The client's own timeout
+// of records counts from their timestamps, which may be old.
+const produceRetries = 10
+
 // produced is what produce prints for each record with --json.
 type produced struct {
 	Topic     string `json:"topic" doc:"Topic."`
@@ -54,7 +58,7 @@ func (c *produceCommand) Run(ctx context.Context, s *Streams) error {
 		return explain(err)
 	}
 	if c.Partition >= 0 && !slices.Contains(of[c.Topic], c.Partition) {
-		return Hint{fmt.Errorf("topic %s has no partition %d", name(c.Topic), c.Partition), fmt.Sprintf("it has %s", plural(len(of[c.Topic]), "partition"))}
+		return HintError{fmt.Errorf("topic %s has no partition %d", name(c.Topic), c.Partition), fmt.Sprintf("it has %s", plural(len(of[c.Topic]), "partition"))}
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -84,7 +88,8 @@ func (c *produceCommand) options() []kgo.Opt {
 	codecs := map[string]kgo.CompressionCodec{
 		"none": kgo.NoCompression(), "gzip": kgo.GzipCompression(), "snappy": kgo.SnappyCompression(), "lz4": kgo.Lz4Compression(), "zstd": kgo.ZstdCompression(),
 	}
-	options := []kgo.Opt{kgo.ProducerBatchCompression(codecs[c.Compression]), kgo.RecordDeliveryTimeout(c.Timeout), kgo.MaxBufferedRecords(100_000)}
+	options := []kgo.Opt{kgo.ProducerBatchCompression(codecs[c.Compression]), kgo.RecordRetries(produceRetries), kgo.AllowIdempotentProduceCancellation(),
+		kgo.MaxBufferedRecords(100_000)}
 	if c.Partition >= 0 {
 		options = append(options, kgo.RecordPartitioner(kgo.ManualPartitioner()))
 	}
@@ -117,7 +122,7 @@ func (w *writer) file(ctx context.Context, path string) error {
 		if err != nil {
 			return err
 		}
-		defer f.Close()
+		defer func() { _ = f.Close() }()
 		in, title = f, path
 	}
 	if w.command.Format == "whole" {
@@ -132,7 +137,7 @@ func (w *writer) file(ctx context.Context, path string) error {
 	for n := 1; lines.Scan(); n++ {
 		r, err := w.command.recordOf(bytes.Clone(lines.Bytes()))
 		if err != nil {
-			return Hint{fmt.Errorf("%s, line %d: %w", title, n, err), "docs/CLI.md describes the fields of a record"}
+			return HintError{fmt.Errorf("%s, line %d: %w", title, n, err), "docs/CLI.md describes the fields of a record"}
 		}
 		if err := w.send(ctx, r); err != nil {
 			return err

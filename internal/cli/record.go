@@ -94,7 +94,7 @@ func (p *printer) check() error {
 			continue
 		}
 		if i++; i == len(p.format) || !strings.ContainsRune("tpoTkvh%", rune(p.format[i])) {
-			return Misuse("--format knows " + formatHelp)
+			return MisuseError("--format knows " + formatHelp)
 		}
 	}
 	return nil

@@ -28,7 +28,7 @@ type timelineAnswer struct {
 // Run shows the rebalances.
 func (c *timelineCommand) Run(ctx context.Context, s *Streams) error {
 	if c.Number < 1 {
-		return Misuse("-n must be more than 0")
+		return MisuseError("-n must be more than 0")
 	}
 	cluster, err := c.open(ctx)
 	if err != nil {

@@ -192,7 +192,7 @@ type topicAlter struct {
 // Validate refuses a command that changes nothing.
 func (c *topicAlter) Validate() error {
 	if c.Partitions == 0 && len(c.Config) == 0 && len(c.Unset) == 0 {
-		return Misuse("nothing to alter: give --partitions, --config or --unset")
+		return MisuseError("nothing to alter: give --partitions, --config or --unset")
 	}
 	return nil
 }

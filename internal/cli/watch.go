@@ -47,7 +47,7 @@ func (c *watchCommand) Run(ctx context.Context, s *Streams) error {
 	ctx, cancel := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
 	defer cancel()
 	if c.Interval <= 0 {
-		return Misuse("--interval must be more than 0")
+		return MisuseError("--interval must be more than 0")
 	}
 	cluster, err := c.open(ctx)
 	if err != nil {
