@@ -48,6 +48,13 @@ func (c *cursor) take(n int, what string) []byte {
 	return b
 }
 
+func (c *cursor) int8(what string) int8 {
+	if b := c.take(1, what); b != nil {
+		return int8(b[0])
+	}
+	return 0
+}
+
 func (c *cursor) int16(what string) int16 {
 	if b := c.take(2, what); b != nil {
 		return int16(binary.BigEndian.Uint16(b))
@@ -140,13 +147,23 @@ func (c *cursor) nullableBytes(what string) []byte {
 // each. A count that the rest cannot hold is refused, so that the caller may
 // reserve room for it.
 func (c *cursor) count(size int, what string) int {
+	n := c.nullableCount(size, what)
+	if n < 0 {
+		c.fail("number of " + what + " is impossible")
+		return 0
+	}
+	return n
+}
+
+// nullableCount reads the length of an array that may be null, which is -1.
+func (c *cursor) nullableCount(size int, what string) int {
 	var n int
 	if c.flexible {
 		n = int(c.uvarint(what)) - 1
 	} else {
 		n = int(c.int32(what))
 	}
-	if n < 0 || n > len(c.b)/size {
+	if n < -1 || n > len(c.b)/size {
 		c.fail("number of " + what + " is impossible")
 		return 0
 	}
