@@ -203,7 +203,10 @@ type OpenTransaction struct {
 	ProducerID  int64
 	Epoch       int16
 	FirstOffset int64
-	StartedAt   int64 // wall clock of its first append here, milliseconds
+	// StartedAt is the wall clock of its first append here, in milliseconds,
+	// but after a restart the time when that was moved to a segment, or read
+	// back from the journal.
+	StartedAt int64
 }
 
 // OpenTransactions lists the open transactions by first offset.

@@ -2,6 +2,7 @@ package storagetest
 
 import (
 	"fmt"
+	"slices"
 
 	"rota/internal/record"
 )
@@ -16,6 +17,8 @@ type Batch struct {
 	Sequence    int32
 	Compression record.Compression
 	Keys        bool // each record has its value as key too
+	// Transactional makes it part of the producer's transaction.
+	Transactional bool
 }
 
 // Bytes is the batch as a client would send it.
@@ -24,6 +27,9 @@ func (b Batch) Bytes() []byte {
 	builder.Reset(nil)
 	if b.ProducerID > 0 {
 		builder.SetProducer(b.ProducerID, b.Epoch, b.Sequence)
+	}
+	if b.Transactional {
+		builder.SetTransactional()
 	}
 	ts := b.Timestamp
 	if ts == 0 {
@@ -48,13 +54,19 @@ func Values(values ...string) []byte { return Batch{Values: values}.Bytes() }
 
 // Record is a record that a test has read.
 type Record struct {
-	Offset int64
-	Epoch  int32 // leader epoch
-	Value  string
+	Offset  int64
+	Epoch   int32 // leader epoch
+	Value   string
+	Control bool // it is a marker
 }
 
-// Records decodes the batches that a read returned.
+// Records decodes the batches that a read returned, but for control batches.
 func Records(data []byte) ([]Record, error) {
+	all, err := recordsAndMarkers(data)
+	return slices.DeleteFunc(all, func(r Record) bool { return r.Control }), err
+}
+
+func recordsAndMarkers(data []byte) ([]Record, error) {
 	var all []Record
 	for batch, err := range record.Batches(data) {
 		if err != nil {
@@ -71,7 +83,7 @@ func Records(data []byte) ([]Record, error) {
 			if err != nil {
 				return all, err
 			}
-			all = append(all, Record{r.Offset, h.LeaderEpoch, string(r.Value)})
+			all = append(all, Record{r.Offset, h.LeaderEpoch, string(r.Value), h.Attributes.Control()})
 		}
 	}
 	return all, nil

@@ -137,7 +137,7 @@ func (a *account) check(s *storage.Store, p storage.Partition) error {
 	case a.removal:
 		return nil // between the two
 	}
-	all, bounds, err := ReadAll(l)
+	all, bounds, err := readEverything(l)
 	if err != nil {
 		return err
 	}
@@ -183,6 +183,9 @@ func (a *account) compare(all []Record, b storage.Bounds) error {
 			return fmt.Errorf("leader epoch falls from %d to %d at offset %d", epoch, r.Epoch, r.Offset)
 		}
 		epoch = r.Epoch
+		if r.Control {
+			continue
+		}
 		if first, twice := at[r.Value]; twice {
 			return fmt.Errorf("%q is at offset %d and again at %d", r.Value, first, r.Offset)
 		}
@@ -205,6 +208,12 @@ func (a *account) compare(all []Record, b storage.Bounds) error {
 // ReadAll reads a log from its start to its high watermark. Records of the
 // first batch below the start are left out.
 func ReadAll(l *storage.Log) ([]Record, storage.Bounds, error) {
+	all, b, err := readEverything(l)
+	return slices.DeleteFunc(all, func(r Record) bool { return r.Control }), b, err
+}
+
+// readEverything is ReadAll with markers.
+func readEverything(l *storage.Log) ([]Record, storage.Bounds, error) {
 	b := l.Bounds()
 	var all []Record
 	for offset := b.Start; offset < b.HighWatermark; {
@@ -212,7 +221,7 @@ func ReadAll(l *storage.Log) ([]Record, storage.Bounds, error) {
 		if err != nil {
 			return all, b, fmt.Errorf("read offset %d: %w", offset, err)
 		}
-		got, err := Records(data)
+		got, err := recordsAndMarkers(data)
 		if err != nil {
 			return all, b, fmt.Errorf("read offset %d: %w", offset, err)
 		}

@@ -339,7 +339,7 @@ func testWriterFenced(b *bed) {
 		b.Error(diff)
 	}
 	all, _, err := ReadAll(l)
-	want := []Record{{0, epoch - 1, "a"}, {1, epoch, "b"}}
+	want := []Record{{Offset: 0, Epoch: epoch - 1, Value: "a"}, {Offset: 1, Epoch: epoch, Value: "b"}}
 	if diff := cmp.Diff(want, all); diff != "" || err != nil {
 		b.Error(diff, err)
 	}
