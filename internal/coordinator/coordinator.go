@@ -103,7 +103,7 @@ func start(config Config, open func(int32) (partitionLog, error), newMachine fun
 	c.settings.Store(&settings{config.Group, config.ExpireInterval})
 	c.groupShell = groupShell{
 		config: shellConfig{config.Partitions, config.NextEpoch, config.Now, config.CrashDir, config.Log},
-		idName: "group", open: open, publish: config.Events, refuse: group.Refuse, crashText: groupCrash,
+		idName: "group", open: open, publish: func(_ origin, id string, events []group.Event) { config.Events(id, events) }, refuse: group.Refuse, crashText: groupCrash,
 		newKind: func() groupKindOf { return newGroupKind(newMachine) },
 	}
 	c.configure = func(s *Shard[group.Request, group.Response, group.Event]) {

@@ -22,6 +22,7 @@ func (r *runner[Q, R, E]) lead(epoch int32) bool {
 		return false
 	}
 	r.epoch, r.state = epoch, loading
+	r.term.Store(epoch)
 	r.unload()
 	return true
 }
@@ -33,6 +34,7 @@ func (r *runner[Q, R, E]) resign(epoch int32) bool {
 		return false
 	}
 	r.epoch = epoch
+	r.term.Store(epoch)
 	r.leave(away)
 	return true
 }

@@ -13,6 +13,7 @@ var (
 	codeCoordinatorLoadInProgress = machine.Code(kerr.CoordinatorLoadInProgress.Code)
 	codeCoordinatorNotAvailable   = machine.Code(kerr.CoordinatorNotAvailable.Code)
 	codeNotCoordinator            = machine.Code(kerr.NotCoordinator.Code)
+	codeInvalidRequest            = machine.Code(kerr.InvalidRequest.Code)
 	codeInvalidGroupID            = machine.Code(kerr.InvalidGroupID.Code)
 	codeInvalidSessionTimeout     = machine.Code(kerr.InvalidSessionTimeout.Code)
 )

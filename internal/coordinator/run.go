@@ -2,6 +2,7 @@ package coordinator
 
 import (
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"rota/internal/machine"
@@ -48,7 +49,8 @@ type runner[Q, R, E any] struct {
 	shut  bool // nothing is taken any more
 
 	state    state
-	epoch    int32 // of the newest leadership that this shard knows of
+	term     atomic.Int32 // epoch, for those who do not hold the token
+	epoch    int32        // of the newest leadership that this shard knows of
 	shard    *Shard[Q, R, E]
 	log      partitionLog
 	writer   partitionWriter
@@ -111,6 +113,16 @@ type completion[Q, R, E any] struct {
 	seq   uint64
 	done  func(error) // calls r.complete(c, err)
 }
+
+// origin is the leadership under which a shard said something.
+type origin struct {
+	partition int32
+	epoch     int32
+	term      *atomic.Int32 // the epoch of the newest leadership
+}
+
+// leads reports whether the leadership still is the newest.
+func (o origin) leads() bool { return o.term.Load() == o.epoch }
 
 // put brings an input and, if nobody is at work, does the work. It reports
 // false if the runner takes nothing any more.
@@ -339,7 +351,7 @@ func (r *runner[Q, R, E]) end() {
 	out := r.shard.Take()
 	release(out.Releases)
 	for i := range out.Events {
-		r.c.publish(out.Events[i].ID, out.Events[i].Events)
+		r.c.publish(origin{r.p, r.epoch, &r.term}, out.Events[i].ID, out.Events[i].Events)
 	}
 	clear(out.Events)
 	if why := r.shard.Ended(); why != nil {

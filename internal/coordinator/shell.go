@@ -63,7 +63,7 @@ type shell[Q, R, E any] struct {
 	// configure gives the settings of now to a shard.
 	configure func(*Shard[Q, R, E])
 	refuse    func(Q, machine.Code) R
-	publish   func(id string, events []E)
+	publish   func(from origin, id string, events []E)
 	// crashText is what a panic leaves behind: the text of its file before and
 	// after what the log holds of the machine.
 	crashText func(c *Crash[Q, R, E], p *panicked, state []byte) (head, tail []byte)

@@ -32,7 +32,7 @@ func (p *Producer) complete() {
 // timedOut aborts a transaction that is open for too long.
 func (p *Producer) timedOut() {
 	p.timeout = never
-	if p.cfg.Version >= Version2 && isExhausted(p.log.ProducerEpoch) {
+	if p.cfg.Version >= Version2 && IsExhausted(p.log.ProducerEpoch) {
 		p.needsID = true
 		p.emit(Event{Kind: NeedProducerID})
 		return

@@ -137,7 +137,7 @@ func (p *Producer) decide(commit bool, version int16, newID int64) bool {
 	}
 	if version >= Version2 {
 		last = v.ProducerEpoch
-		if isExhausted(v.ProducerEpoch) {
+		if IsExhausted(v.ProducerEpoch) {
 			if newID == none {
 				return false // the shell has not brought one: a bug, which must not cost an id its fencing
 			}

@@ -45,7 +45,7 @@ func (p *Producer) refuseInit(r *InitProducerID) Code {
 		return codeNone
 	case r.ProducerID == p.log.ProducerID: // the epoch is looked at later
 		return codeNone
-	case r.ProducerID == p.log.PreviousProducerID && isExhausted(r.ProducerEpoch):
+	case r.ProducerID == p.log.PreviousProducerID && IsExhausted(r.ProducerEpoch):
 		return codeNone // it may not have heard that its id was replaced
 	}
 	return codeProducerFenced
@@ -58,13 +58,13 @@ func (r *InitProducerID) continues() bool { return r.ProducerID != none || r.Pro
 func (p *Producer) raise(w waiting, r *InitProducerID) {
 	epoch := p.log.ProducerEpoch
 	switch {
-	case isExhausted(epoch) && (!r.continues() || r.ProducerEpoch == epoch):
+	case IsExhausted(epoch) && (!r.continues() || r.ProducerEpoch == epoch):
 		last := int16(none)
 		if r.continues() {
 			last = epoch
 		}
 		p.takeOver(w, r, r.NewProducerID, 0, last)
-	case isExhausted(epoch):
+	case IsExhausted(epoch):
 		p.reply(w.ticket, Refuse(*r, codeProducerFenced))
 	case !r.continues():
 		p.takeOver(w, r, p.log.ProducerID, epoch+1, none)

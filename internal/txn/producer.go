@@ -205,6 +205,6 @@ func (p *Producer) reply(t Ticket, body Response) {
 
 func (p *Producer) emit(e Event) { p.out.Events = append(p.out.Events, e) }
 
-// isExhausted reports whether a producer id has no epoch left to give. The
+// IsExhausted reports whether a producer id has no epoch left to give. The
 // highest one is never given to a producer, so that it can always be fenced.
-func isExhausted(epoch int16) bool { return epoch >= math.MaxInt16-1 }
+func IsExhausted(epoch int16) bool { return epoch >= math.MaxInt16-1 }
