@@ -16,7 +16,7 @@ func (g *Group) beat(r *Heartbeat) Code {
 		return code
 	}
 	if r.Generation != g.generation {
-		return codeIllegalGeneration
+		return g.wrongGeneration(r.Generation)
 	}
 	g.extend(m)
 	if g.state == PreparingRebalance {

@@ -38,6 +38,7 @@ func (g *Group) leave(t Ticket, r *Leave) {
 	switch {
 	case first != nil:
 		g.afterLoss(CauseMemberLeft, *first)
+		g.recordLosses()
 	case dropped != nil:
 		g.completeIfAllJoined(*dropped)
 	}

@@ -12,8 +12,9 @@ import (
 const epochStride = 1000
 
 // Loaded ends a replay: every member gets a full session, a group over its
-// size limit starts a rebalance, and epoch (this shard's leader epoch) sets the
-// generation numbers apart from those of earlier epochs.
+// size limit, or one that a member has left since its last assignment, starts a
+// rebalance, and epoch (this shard's leader epoch) sets the generation numbers
+// apart from those of earlier epochs.
 func (g *Group) Loaded(now Now, at Offset, epoch int32) Effects {
 	g.begin(now, at)
 	if g.log.holdsAny() {
@@ -23,7 +24,8 @@ func (g *Group) Loaded(now Now, at Offset, epoch int32) Effects {
 }
 
 // load makes the group what its last record says: Stable, or Empty without
-// members. Rebalances that were under way are forgotten.
+// members. Rebalances that were under way are forgotten, unless a member has
+// left: what it had would be nobody's.
 func (g *Group) load(epoch int32) {
 	v := g.log.group
 	if v == nil { // offsets only; every generation it ever had was unrecorded
@@ -58,11 +60,15 @@ func (g *Group) load(epoch int32) {
 	}
 	g.subscribed = g.subscriptions()
 	if len(g.members) > 0 {
+		g.installed = v
 		g.state = Stable
 	}
 	g.emit(Event{Kind: GroupLoaded, Generation: g.generation, Cause: CauseMoved, Count: len(g.members)})
-	if g.cfg.MaxSize > 0 && len(g.members) > g.cfg.MaxSize {
+	switch {
+	case g.cfg.MaxSize > 0 && len(g.members) > g.cfg.MaxSize:
 		g.prepareRebalance(Event{Cause: CauseGroupFull})
+	case owesRebalance(v):
+		g.prepareRebalance(Event{Cause: CauseMemberLeft})
 	}
 }
 
@@ -77,6 +83,23 @@ func generationAfter(recorded int32, epochs int64) int32 {
 		return 1
 	}
 	return int32(next)
+}
+
+// forgot reports whether a generation was handed out before the load and never
+// recorded. Nobody has an assignment of it.
+func (g *Group) forgot(generation int32) bool {
+	return generation > g.generation && generation < g.skipTo
+}
+
+// wrongGeneration refuses a request of a member for another generation than the
+// present one. One that a load has forgotten stands for a rebalance that has
+// been cut off: its members are told to join again, not that they have lost
+// what they have from the generation before.
+func (g *Group) wrongGeneration(generation int32) Code {
+	if g.forgot(generation) {
+		return codeRebalanceInProgress
+	}
+	return codeIllegalGeneration
 }
 
 // Unload ends the group's life on this shard: every parked request is answered

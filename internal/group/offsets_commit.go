@@ -54,7 +54,7 @@ func (g *Group) checkCommit(r *Commit, exists bool) (*member, Code) {
 	case code != codeNone:
 		return nil, code
 	case r.Generation != g.generation:
-		return nil, codeIllegalGeneration
+		return nil, g.wrongGeneration(r.Generation)
 	case g.state == CompletingRebalance:
 		return nil, codeRebalanceInProgress
 	}

@@ -33,15 +33,14 @@ func (g *Group) checkSync(r *Sync) (*member, Code) {
 	if g.id == "" {
 		return nil, codeInvalidGroupID
 	}
-	if g.state == Empty {
-		return nil, codeUnknownMemberID
-	}
 	m, code := g.identify(r.MemberID, r.InstanceID)
 	switch {
+	case code == codeUnknownMemberID && g.forgot(r.Generation):
+		return nil, codeRebalanceInProgress // the join says that it is no member
 	case code != codeNone:
 		return nil, code
 	case r.Generation != g.generation:
-		return nil, codeIllegalGeneration
+		return nil, g.wrongGeneration(r.Generation)
 	case differs(r.ProtocolType, g.protocolType), differs(r.ProtocolName, g.protocolName):
 		return nil, codeInconsistentGroupProtocol
 	case g.state == PreparingRebalance:
