@@ -89,7 +89,6 @@ type fetchWriter struct {
 	node     int32
 	code     func(error) int16
 	moved    bool // a partition names its leader
-	scratch  []byte
 }
 
 // count writes the length of an array.
@@ -135,15 +134,15 @@ func (w *fetchWriter) partition(dst []byte, reader *broker.FetchReader, p *broke
 // are moved.
 func (w *fetchWriter) enclose(dst []byte, start, room int, got *broker.FetchedPartition) []byte {
 	records := len(dst) - start - room
-	w.scratch = w.head(w.scratch[:0], got, records)
-	if moved := len(w.scratch) - room; moved != 0 {
+	head := w.head(dst[start:start:start+room], got, records) // in place, unless it is too long
+	if moved := len(head) - room; moved != 0 {
 		if moved > 0 {
 			dst = append(dst, make([]byte, moved)...)
 		}
 		copy(dst[start+room+moved:], dst[start+room:start+room+records])
 		dst = dst[:start+room+moved+records]
 	}
-	copy(dst[start:], w.scratch)
+	copy(dst[start:], head)
 	return w.tags(dst, got)
 }
 
