@@ -110,6 +110,17 @@ func (c *Cluster) Close() { c.client.Close() }
 // Client is the connection, for producing and consuming.
 func (c *Cluster) Client() *kgo.Client { return c.client }
 
+// onlyBroker is the broker of a cluster that has no other.
+func (c *Cluster) onlyBroker(ctx context.Context) (node int32, alone bool, err error) {
+	req := kmsg.NewPtrMetadataRequest()
+	req.Topics = []kmsg.MetadataRequestTopic{} // none: nil would be all
+	resp, err := ask[*kmsg.MetadataResponse](ctx, c, req)
+	if err != nil || len(resp.Brokers) != 1 {
+		return 0, false, err
+	}
+	return resp.Brokers[0].NodeID, true, nil
+}
+
 // ask sends a request where the client finds it belongs.
 func ask[R kmsg.Response](ctx context.Context, c *Cluster, req kmsg.Request) (R, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)

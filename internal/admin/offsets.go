@@ -49,7 +49,7 @@ func (c *Cluster) Offsets(ctx context.Context, of map[string][]int32, place int6
 	if n == 0 {
 		return offsets, nil
 	}
-	err := askAll(ctx, c, req, func(_ int32, resp *kmsg.ListOffsetsResponse) error {
+	take := func(_ int32, resp *kmsg.ListOffsetsResponse) error {
 		for _, t := range resp.Topics {
 			for _, p := range t.Partitions {
 				offsets[TopicPartition{t.Topic, p.Partition}] = At{
@@ -59,8 +59,21 @@ func (c *Cluster) Offsets(ctx context.Context, of map[string][]int32, place int6
 			}
 		}
 		return nil
-	})
-	return offsets, err
+	}
+	node, alone, err := c.onlyBroker(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if alone {
+		// Nobody else can lead a partition: finding out who does takes most of
+		// the time where there are many.
+		resp, err := askBroker[*kmsg.ListOffsetsResponse](ctx, c, node, req)
+		if err != nil {
+			return nil, err
+		}
+		return offsets, take(node, resp)
+	}
+	return offsets, askAll(ctx, c, req, take)
 }
 
 // PartitionsOf lists the partitions of topics.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -62,11 +63,16 @@ type connection struct {
 	Timeout time.Duration `default:"15s" help:"How long to wait for an answer."`
 }
 
+// garbagePercent lets a command use five times the memory that it needs.
+const garbagePercent = 400
+
 // open connects.
 func (c *connection) open(ctx context.Context, options ...kgo.Opt) (*admin.Cluster, error) {
 	if c.Timeout <= 0 {
 		return nil, MisuseError("--timeout must be more than 0")
 	}
+	// A command is over before its memory is worth collecting.
+	debug.SetGCPercent(garbagePercent)
 	cluster, err := admin.Open(ctx, admin.Config{Brokers: c.Brokers, Timeout: c.Timeout, Options: options})
 	return cluster, explain(err)
 }
