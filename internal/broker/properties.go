@@ -184,6 +184,14 @@ var ownProperties = []Property{
 		Doc: "Rota: whether a replication factor above the number of brokers is refused, as Kafka does.",
 	},
 	{
+		Name: "rota.history.enable", Kind: catalog.KindBool, Default: "true",
+		Doc: "Rota: whether the events of groups are kept in memory and written to the topic __group_events.",
+	},
+	{
+		Name: "rota.metrics.groups.max", Kind: catalog.KindInt, Default: "1000", Min: 0, Max: anyInt,
+		Doc: "Rota: how many groups have metrics of their own on /metrics, the first ones by id. 0: none.",
+	},
+	{
 		Name: "socket.request.max.bytes", Kind: catalog.KindInt, Default: "104857600", Min: 1024, Max: anyInt,
 		Doc: "The largest request. A connection that announces a larger one is closed.",
 	},

@@ -1,0 +1,331 @@
+package web
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"rota/internal/story"
+)
+
+// row is one member's line of a Gantt picture.
+type row struct {
+	member *story.Member
+	// came is when its JoinGroup was there, counted from the start of the
+	// rebalance; negative if it did not come. gone is when it was lost, negative
+	// if it was not.
+	came, gone time.Duration
+	how        string // of a loss: left, expired, dropped, refused, absent
+	trigger    bool
+	leader     bool
+	assigned   *story.MemberAssignment
+}
+
+// maxRows bounds the picture.
+const maxRows = 40
+
+// gantt draws one rebalance: its phases, when each member came or went, and what
+// the assignment changed for it. took is how long it has taken until now.
+func gantt(r *story.Rebalance, took time.Duration, narrow bool) *drawing {
+	rows, more := ganttRows(r)
+	g := &ganttPicture{r: r, took: max(took, time.Millisecond), drawing: &drawing{
+		W: 1000, Class: "wide", Title: "Timeline of the rebalance", Desc: strings.Join(r.Sentences(), " "),
+	}}
+	g.left, g.right, g.rowHeight = 230, 780, 30
+	if narrow {
+		g.W, g.Class, g.narrow = 350, "narrow", true
+		g.left, g.right, g.rowHeight = 4, 346, 46
+	}
+	g.axis(len(rows))
+	g.phases()
+	y := g.top + 40
+	for i := range rows {
+		g.row(&rows[i], y)
+		y += g.rowHeight
+	}
+	if more > 0 {
+		g.text(4, y+14, "hint start", fmt.Sprintf("and %d more, who were there sooner", more))
+		y += 22
+	}
+	g.H = int(y + 6)
+	return g.drawing
+}
+
+type ganttPicture struct {
+	*drawing
+	r           *story.Rebalance
+	took        time.Duration
+	narrow      bool
+	left, right float64
+	top         float64
+	rowHeight   float64
+}
+
+// at is where a time after the start lies.
+func (g *ganttPicture) at(t time.Duration) float64 {
+	t = min(max(t, 0), g.took)
+	return g.left + (g.right-g.left)*float64(t)/float64(g.took)
+}
+
+// axis draws the scale and its lines.
+func (g *ganttPicture) axis(rows int) {
+	g.top = 22
+	bottom := g.top + 40 + float64(rows)*g.rowHeight
+	marks := 6
+	if g.narrow {
+		marks = 3
+	}
+	for t := time.Duration(0); ; t += tick(g.took, marks) {
+		if t > g.took {
+			break
+		}
+		x := g.at(t)
+		g.line(x, g.top, x, bottom, "grid")
+		anchor := "middle"
+		switch {
+		case t == 0:
+			anchor = "start"
+		case x > g.right-24:
+			anchor = "end"
+		}
+		g.text(x, 14, "hint "+anchor, tickText(t))
+	}
+}
+
+// tick is a round distance of which about n fit.
+func tick(d time.Duration, n int) time.Duration {
+	raw := float64(d) / float64(n)
+	unit := math.Pow(10, math.Floor(math.Log10(raw)))
+	for _, f := range []float64{1, 2, 5, 10} {
+		if unit*f >= raw {
+			return max(time.Duration(unit*f), 1)
+		}
+	}
+	return max(time.Duration(unit*10), 1)
+}
+
+func tickText(t time.Duration) string {
+	if t == 0 {
+		return "0"
+	}
+	return strings.Replace(t.String(), "µ", "u", 1)
+}
+
+// phases draws the two phases above the members.
+func (g *ganttPicture) phases() {
+	join, sync := g.took, time.Duration(0)
+	if g.r.Join != nil {
+		join = time.Duration(g.r.Join.Took)
+		sync = g.took - join
+		if g.r.Sync != nil {
+			sync = time.Duration(g.r.Sync.Took)
+		}
+	}
+	if !g.narrow {
+		g.text(4, g.top+19, "label", "phases")
+	}
+	g.phase("join", "joining", 0, join, g.r.Join == nil)
+	if sync > 0 || g.r.Join != nil {
+		g.phase("sync", "assigning", join, join+sync, g.r.Sync == nil && g.r.Ending == story.Running)
+	}
+}
+
+func (g *ganttPicture) phase(class, name string, from, to time.Duration, running bool) {
+	x1, x2 := g.at(from), g.at(to)
+	title := name + ": " + story.Took(to-from)
+	if running {
+		class += " running"
+		title += " so far"
+	}
+	g.rect(x1, g.top+4, max(x2-x1, 2), 24, 4, "phase "+class, title)
+	text := name + " " + story.Took(to-from)
+	switch {
+	case widthOf(text)+10 < x2-x1:
+		g.text((x1+x2)/2, g.top+20, "inphase middle", text)
+	case widthOf(name)+8 < x2-x1:
+		g.text((x1+x2)/2, g.top+20, "inphase middle", name)
+	}
+}
+
+// row draws one member: how long it was waited for, how long it waited itself,
+// and what it has now.
+func (g *ganttPicture) row(w *row, y float64) {
+	name := memberName(w.member)
+	var tags []string
+	if w.trigger {
+		tags = append(tags, "trigger")
+	}
+	if w.leader {
+		tags = append(tags, "leader")
+	}
+	tag := strings.Join(tags, ", ")
+	bar := y + 6
+	if g.narrow {
+		bar = y + 20
+		label := name
+		if tag != "" {
+			label += "  (" + tag + ")"
+		}
+		g.text(4, y+13, "label", fit(label, 210))
+	} else {
+		room := g.left - 16
+		if tag != "" {
+			room -= widthOf(tag) + 10
+			g.text(g.left-10, y+19, "tag end", tag)
+		}
+		g.text(4, y+19, "label", fit(name, room))
+	}
+	const height = 16
+	piece := func(from, to time.Duration, class, title string) {
+		x1, x2 := g.at(from), g.at(to)
+		g.rect(x1, bar, max(x2-x1, 3), height, 3, "bar "+class, title)
+	}
+	end := g.took
+	if w.gone >= 0 {
+		end = w.gone
+	}
+	joined := g.took
+	if g.r.Join != nil {
+		joined = time.Duration(g.r.Join.Took)
+	}
+	if w.came > 0 && w.came <= end {
+		piece(0, w.came, "awaited", name+" joined after "+story.Took(w.came))
+	} else if w.came < 0 {
+		piece(0, end, "awaited "+w.how, name+" was waited for: "+story.Took(end))
+	}
+	if w.came >= 0 {
+		if w.came < min(joined, end) {
+			piece(w.came, min(joined, end), "waits", name+" waits for the others: "+story.Took(min(joined, end)-w.came))
+		}
+		if end > joined && g.r.Join != nil {
+			piece(joined, end, "syncs", name+" waits for the assignment: "+story.Took(end-joined))
+		}
+	}
+	if w.gone >= 0 {
+		x := g.at(w.gone)
+		g.line(x, bar-3, x, bar+height+3, "loss")
+		text := w.how + " " + story.Took(w.gone)
+		if x+widthOf(text)+8 < g.right || g.narrow && x < g.right/2 {
+			g.text(x+5, bar+12, "losstext start", text)
+		} else {
+			g.text(x-5, bar+12, "losstext end", text)
+		}
+	}
+	g.changes(w, y)
+}
+
+// changes writes what the assignment changed for the member.
+func (g *ganttPicture) changes(w *row, y float64) {
+	a := w.assigned
+	if a == nil || g.r.Assignment == nil || !g.r.Assignment.Decoded {
+		return
+	}
+	x, base, anchor := g.right+14, y+19, "start"
+	if g.narrow {
+		x, base, anchor = g.right, y+13, "end"
+	}
+	text := fmt.Sprintf("has %d", a.Partitions)
+	if a.GainedN > 0 {
+		text += fmt.Sprintf("  +%d", a.GainedN)
+	}
+	if a.LostN > 0 {
+		text += fmt.Sprintf("  -%d", a.LostN)
+	}
+	if a.GainedN+a.LostN == 0 {
+		text += "  kept all"
+	}
+	g.text(x, base, "change "+anchor, text)
+}
+
+// ganttRows lists who had a part in the rebalance, those that took longest
+// first, and says how many are left out.
+func ganttRows(r *story.Rebalance) (rows []row, more int) {
+	at := map[string]int{}
+	get := func(m *story.Member) *row {
+		i, ok := at[m.ID]
+		if !ok {
+			i = len(rows)
+			at[m.ID] = i
+			rows = append(rows, row{member: m, came: -1, gone: -1})
+		}
+		return &rows[i]
+	}
+	since := func(e *story.Event) time.Duration {
+		return time.Duration(max(e.TimeMillis-r.StartedMillis, 0)) * time.Millisecond
+	}
+	for i := range r.Events {
+		e := &r.Events[i]
+		if e.Member == nil {
+			continue
+		}
+		switch e.Kind {
+		case story.MemberJoined, story.MemberRejoined, story.MemberReplaced:
+			w := get(e.Member)
+			w.came = since(e)
+		case story.MemberLeft, story.MemberExpired, story.MemberDropped, story.MemberRefused:
+			w := get(e.Member)
+			w.gone, w.how = since(e), strings.TrimPrefix(string(e.Kind), "member-")
+		}
+	}
+	for i := range r.WaitedFor {
+		f := &r.WaitedFor[i]
+		w := get(&f.Member)
+		switch f.Outcome {
+		case story.OutcomeJoined:
+			w.came = time.Duration(f.Took)
+		default:
+			w.gone, w.how = time.Duration(f.Took), string(f.Outcome)
+		}
+	}
+	if r.Assignment != nil {
+		for i := range r.Assignment.Members {
+			a := &r.Assignment.Members[i]
+			w := get(&a.Member)
+			w.assigned = a
+			if w.came < 0 && w.gone < 0 {
+				w.came = 0
+			}
+		}
+	}
+	if r.Trigger != nil && r.Trigger.ID != "" {
+		get(r.Trigger).trigger = true
+	}
+	if r.Leader != nil {
+		get(r.Leader).leader = true
+	}
+	slices.SortStableFunc(rows, func(a, b row) int { return int(rank(&b) - rank(&a)) })
+	if n := len(rows) - maxRows; n > 0 {
+		return rows[:maxRows], n
+	}
+	return rows, r.WaitedForMore
+}
+
+// rank is how early a row stands: the trigger first, then by how long the wait was.
+func rank(w *row) time.Duration {
+	if w.trigger {
+		return math.MaxInt64 / 2
+	}
+	return max(w.came, w.gone)
+}
+
+// memberName is how a picture calls a member.
+func memberName(m *story.Member) string {
+	switch {
+	case m.InstanceID != "":
+		return m.InstanceID
+	case m.ClientID != "":
+		return m.ClientID + suffix(m.ID, m.ClientID)
+	}
+	return m.ID
+}
+
+// suffix tells members of one client id apart: the end of the member id.
+func suffix(id, clientID string) string {
+	rest := strings.TrimPrefix(id, clientID+"-")
+	if rest == id || len(rest) < 4 {
+		return ""
+	}
+	return " \u00b7" + rest[len(rest)-4:]
+}
