@@ -33,8 +33,12 @@ import (
 // ApiVersions names 0 as the lowest version: a widespread client turns
 // compression off otherwise (KAFKA-18659). Versions 0-2 close the connection.
 //
-// Not done: transactions; TimeoutMillis, as there is no replica to wait for;
-// throttling.
+// The first transactional batch of a producer to a partition waits for the
+// transaction coordinator's word that the partition is part of the transaction
+// (before v12), or to make it so; what comes behind it on that partition waits
+// with it.
+//
+// Not done: TimeoutMillis, as there is no replica to wait for; throttling.
 func produceAPI() API {
 	return API{Key: kmsg.Produce, Min: 3, Max: 13, FromZero: true, Class: OverlapsData, Handle: produce}
 }
@@ -47,6 +51,9 @@ type producing struct {
 	// left counts partitions without answer, and the handler itself.
 	left    atomic.Int32
 	noReply bool // acks=0
+	// txn is nil without a transactional id. Its batches are all waited for,
+	// even with acks=0: they may be appended after the handler has returned.
+	txn     *broker.Transaction
 	failed  atomic.Pointer[error]
 	lost    atomic.Bool // some partition has another leader epoch by now
 }
@@ -57,9 +64,15 @@ func produce(s *Server, c *Call) {
 	p.resp = p.response(req)
 	p.left.Store(1)
 	refused := checkProduce(req)
+	if req.TransactionID != nil {
+		p.txn = &broker.Transaction{ID: *req.TransactionID, Adds: c.Version >= 12, Abortable: c.Version >= 11}
+	}
 	view := s.Broker.Catalog.View()
 	for i := range req.Topics {
 		p.topic(view, req, i, refused)
+	}
+	if p.txn != nil {
+		s.Broker.Verify(p.txn, c.Answer.Run)
 	}
 	p.arrived()
 }
@@ -84,16 +97,20 @@ func checkProduce(req *kmsg.ProduceRequest) error {
 	if req.Acks < -1 || req.Acks > 1 {
 		return kerr.InvalidRequiredAcks
 	}
-	if req.TransactionID != nil {
-		return broker.Refuse(kerr.TransactionalIDAuthorizationFailed, broker.NoTransactions)
-	}
 	return nil
 }
 
+// waits reports whether every partition answers; else, with acks=0, they do
+// with errors only.
+func (p *producing) waits() bool { return !p.noReply || p.txn != nil }
+
 func (p *producing) topic(view *catalog.View, req *kmsg.ProduceRequest, i int, refused error) {
 	t := &req.Topics[i]
-	one := broker.Produce{Topic: topicRef(p.call, 13, t.Topic, t.TopicID), Ack: ack(req.Acks), Zstd: p.call.Version >= 7}
-	if !p.noReply { // else the log answers with errors only
+	one := broker.Produce{Topic: topicRef(p.call, 13, t.Topic, t.TopicID), Ack: ack(req.Acks), Zstd: p.call.Version >= 7, Transaction: p.txn}
+	if p.waits() {
+		if p.noReply {
+			one.Ack = storage.WrittenAck
+		}
 		p.left.Add(int32(len(t.Partitions)))
 	}
 	for j := range t.Partitions {
@@ -129,6 +146,9 @@ func (p *producing) done(to *kmsg.ProduceResponseTopicPartition, a *storage.Appe
 	if p.noReply {
 		if a.Err != nil {
 			p.failed.CompareAndSwap(nil, &a.Err)
+		}
+		if p.waits() {
+			p.arrived()
 		}
 		return
 	}

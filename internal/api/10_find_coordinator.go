@@ -3,11 +3,10 @@ package api
 import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
-
-	"rota/internal/broker"
 )
 
-// FindCoordinator (key 10), versions 0-6: tells where a group is coordinated.
+// FindCoordinator (key 10), versions 0-6: tells where a group, or the
+// transactions of a transactional id, are coordinated.
 //
 //	v0: groups only
 //	v1: CoordinatorType; ErrorMessage in the response (KIP-98)
@@ -17,9 +16,7 @@ import (
 //	v5: TRANSACTION_ABORTABLE is possible (KIP-890)
 //	v6: share groups (KIP-932)
 //
-// Not done: transactional ids are refused with
-// TRANSACTIONAL_ID_AUTHORIZATION_FAILED, share groups with INVALID_REQUEST;
-// throttling.
+// Not done: share groups are refused with INVALID_REQUEST; throttling.
 func findCoordinatorAPI() API {
 	return API{Key: kmsg.FindCoordinator, Min: 0, Max: 6, Class: Alone, Handle: findCoordinator}
 }
@@ -49,14 +46,12 @@ func findCoordinator(s *Server, c *Call) {
 	c.Answer.Reply(resp)
 }
 
-// checkCoordinatorType returns nil for groups.
+// checkCoordinatorType returns nil for groups and transactional ids.
 func checkCoordinatorType(t int8) *refusal {
 	var r refusal
 	switch t {
-	case groupCoordinator:
+	case groupCoordinator, txnCoordinator:
 		return nil
-	case txnCoordinator:
-		r = refuse(kerr.TransactionalIDAuthorizationFailed, broker.NoTransactions)
 	case shareCoordinator:
 		r = refuse(kerr.InvalidRequest, "This broker does not support share groups yet.")
 	default:

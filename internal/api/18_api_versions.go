@@ -3,6 +3,8 @@ package api
 import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"rota/internal/broker"
 )
 
 // ApiVersions (key 18), versions 0-5: tells which APIs are served at which
@@ -11,13 +13,16 @@ import (
 //	v1: ThrottleMillis in the response
 //	v2: clients throttle themselves
 //	v3: flexible, but for the header of the response; ClientSoftwareName and ClientSoftwareVersion (KIP-511); features (KIP-584)
-//	v4: features may start at level 0 (KIP-1022)
+//	v4: features may start at level 0 (KIP-1022); before, such a one is named as finalized only
 //	v5: ClusterID and NodeID, for clients that may have come to the wrong broker (KIP-1242)
 //
 // A request of any other version is answered, too: with UNSUPPORTED_VERSION
 // and this API's own range, in the form of v0, so that a client can step down.
 //
-// Not done: there is no feature to name; throttling.
+// The one feature is transaction.version. Its finalized level is that of the
+// moment; a level of 0 is left out.
+//
+// Not done: throttling.
 func apiVersionsAPI() API {
 	return API{Key: kmsg.ApiVersions, Min: 0, Max: 5, Class: Alone, Handle: apiVersions}
 }
@@ -35,8 +40,29 @@ func apiVersions(s *Server, c *Call) {
 		resp.ErrorCode = refused.Code
 	} else {
 		resp.ApiKeys = s.versions()
+		nameFeatures(resp, c.Version, s.Broker.Features())
 	}
 	c.Answer.Reply(resp)
+}
+
+// nameFeatures says which levels of features there are, and which are chosen.
+func nameFeatures(resp *kmsg.ApiVersionsResponse, version int16, features []broker.Feature) {
+	if version < 3 {
+		return
+	}
+	resp.FinalizedFeaturesEpoch = 0
+	for _, f := range features {
+		if version >= 4 || f.Min > 0 {
+			resp.SupportedFeatures = append(resp.SupportedFeatures, kmsg.ApiVersionsResponseSupportedFeature{
+				Name: f.Name, MinVersion: f.Min, MaxVersion: f.Max,
+			})
+		}
+		if f.Level > 0 {
+			resp.FinalizedFeatures = append(resp.FinalizedFeatures, kmsg.ApiVersionsResponseFinalizedFeature{
+				Name: f.Name, MinVersionLevel: f.Level, MaxVersionLevel: f.Level,
+			})
+		}
+	}
 }
 
 // versions is the table as clients see it.

@@ -6,10 +6,11 @@ import (
 	"rota/internal/broker"
 )
 
-// DescribeProducers (key 61), version 0: lists the idempotent producers that a
-// partition remembers, and what they wrote last (KIP-664).
+// DescribeProducers (key 61), version 0: lists the idempotent and transactional
+// producers that a partition remembers, what they wrote last, and where the
+// transaction begins that one has open (KIP-664).
 //
-// Not done: transactions, of which there is none to show; throttling.
+// Not done: throttling.
 func describeProducersAPI() API {
 	return API{Key: kmsg.DescribeProducers, Min: 0, Max: 0, Class: Alone, Handle: describeProducers}
 }
@@ -33,7 +34,7 @@ func describeProducers(s *Server, c *Call) {
 				entry.ActiveProducers = append(entry.ActiveProducers, kmsg.DescribeProducersResponseTopicPartitionActiveProducer{
 					ProducerID: known.ID, ProducerEpoch: int32(known.Epoch),
 					LastSequence: known.LastSequence, LastTimestamp: known.LastTimestamp,
-					CoordinatorEpoch: -1, CurrentTxnStartOffset: known.CurrentTxn,
+					CoordinatorEpoch: known.CoordinatorEpoch, CurrentTxnStartOffset: known.CurrentTxn,
 				})
 			}
 			answer.Partitions = append(answer.Partitions, entry)

@@ -26,6 +26,9 @@ var faults = []struct {
 	{storage.ErrNotVerified, kerr.InvalidTxnState},
 	{storage.ErrTransactionOpen, kerr.InvalidTxnState},
 	{storage.ErrCoordinatorFenced, kerr.TransactionCoordinatorFenced},
+	{storage.ErrNotVerified, kerr.InvalidTxnState},
+	{storage.ErrTransactionOpen, kerr.InvalidTxnState},
+	{storage.ErrCoordinatorFenced, kerr.TransactionCoordinatorFenced},
 	{storage.ErrFull, kerr.KafkaStorageError},
 	// The append was taken back, and the partition has a new leader epoch or
 	// is gone: clients that look again find out which.

@@ -37,7 +37,7 @@ type API struct {
 // Table lists every API that is served, by key. What is not in it is not
 // advertised, and a connection that asks for it is closed.
 func Table() []API {
-	rows := slices.Concat(dataAPIs(), groupAPIs(), adminAPIs(), clusterAPIs(), securityAPIs())
+	rows := slices.Concat(dataAPIs(), groupAPIs(), transactionAPIs(), adminAPIs(), clusterAPIs(), securityAPIs())
 	slices.SortFunc(rows, func(a, b API) int { return cmp.Compare(a.Key, b.Key) })
 	return rows
 }

@@ -15,3 +15,15 @@ func groupAPIs() []API {
 		offsetDeleteAPI(),
 	}
 }
+
+// transactionAPIs are the APIs of the transaction coordinator.
+func transactionAPIs() []API {
+	return []API{
+		addPartitionsToTxnAPI(),
+		addOffsetsToTxnAPI(),
+		endTxnAPI(),
+		txnOffsetCommitAPI(),
+		describeTransactionsAPI(),
+		listTransactionsAPI(),
+	}
+}

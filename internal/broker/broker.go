@@ -43,7 +43,9 @@ type Broker struct {
 	Store       *storage.Store
 	Catalog     *catalog.Catalog
 	Coordinator *coordinator.Coordinator
-	Config      Config
+	// Transactions is set after New, before anything is served.
+	Transactions *coordinator.Transactions
+	Config       Config
 
 	// settings is what holds now; admin is taken by whoever changes topics or
 	// configuration.
@@ -55,7 +57,8 @@ type Broker struct {
 	stopped    chan struct{}
 	stopOnce   sync.Once
 
-	sessions *fetchSessions
+	sessions  *fetchSessions
+	verifying verifications
 }
 
 // New returns a Broker over a store, its catalog and its coordinator.

@@ -12,10 +12,11 @@ import (
 const NoTransactions = "This broker does not support transactions yet."
 
 var (
-	errNoTransactions = Refuse(kerr.TransactionalIDAuthorizationFailed, NoTransactions)
-	errControlBatch   = Refuse(kerr.InvalidRecord, "Control batches are not for producers.")
-	errInternalTopic  = Refuse(kerr.InvalidTopicException, "Internal topics are written by the broker only.")
-	errOldZstd        = Refuse(kerr.UnsupportedCompressionType, "Zstandard needs Produce version 7 or later.")
+	errNoTransactionalID = Refuse(kerr.TransactionalIDAuthorizationFailed, "The request has no transactional id.")
+
+	errControlBatch  = Refuse(kerr.InvalidRecord, "Control batches are not for producers.")
+	errInternalTopic = Refuse(kerr.InvalidTopicException, "Internal topics are written by the broker only.")
+	errOldZstd       = Refuse(kerr.UnsupportedCompressionType, "Zstandard needs Produce version 7 or later.")
 )
 
 // Produce is a batch on its way to a partition.
@@ -26,6 +27,8 @@ type Produce struct {
 	Ack       storage.Ack
 	// Zstd says that the version of the request knows the codec (KIP-110).
 	Zstd bool
+	// Transaction is that of the request, nil if it has no transactional id.
+	Transaction *Transaction
 }
 
 // Append appends a producer's batch. done is called as storage.Log.Append
@@ -33,34 +36,35 @@ type Produce struct {
 // Partition.
 func (b *Broker) Append(v *catalog.View, p *Produce, done func(storage.Appended)) {
 	t, log, unknown := b.Partition(v, p.Topic, p.Partition)
+	h, malformed := record.ParseHeader(p.Batch)
 	var err error
 	switch {
 	case unknown != nil:
 		err = unknown
 	case t.Internal:
 		err = errInternalTopic
+	case malformed == nil: // else the log says it better
+		err = checkAttributes(p, h.Attributes)
+	}
+	switch {
+	case err != nil:
+		refuseAppend(done, err)
+	case malformed == nil && h.Attributes.Transactional():
+		b.appendTransactional(log, t.Name, &h, p, done)
 	default:
-		err = checkAttributes(p)
+		log.Append(p.Batch, p.Ack, done)
 	}
-	if err != nil {
-		done(storage.Appended{Base: -1, LogAppend: -1, Start: -1, Err: err})
-		return
-	}
-	log.Append(p.Batch, p.Ack, done)
 }
 
 // checkAttributes refuses batches whose kind is the trouble. What else may be
 // wrong with one is found by the log.
-func checkAttributes(p *Produce) error {
-	h, err := record.ParseHeader(p.Batch)
+func checkAttributes(p *Produce, a record.Attributes) error {
 	switch {
-	case err != nil:
-		return nil //nolint:nilerr // the log says it better
-	case h.Attributes.Control():
+	case a.Control():
 		return errControlBatch
-	case h.Attributes.Transactional():
-		return errNoTransactions
-	case h.Attributes.Compression() == record.Zstd && !p.Zstd:
+	case a.Transactional() && p.Transaction == nil:
+		return errNoTransactionalID
+	case a.Compression() == record.Zstd && !p.Zstd:
 		return errOldZstd
 	}
 	return nil
