@@ -16,6 +16,7 @@ import (
 	"rota/internal/catalog"
 	"rota/internal/coordinator"
 	"rota/internal/group"
+	"rota/internal/history"
 	"rota/internal/hooks"
 	"rota/internal/storage"
 	"rota/internal/storage/disk"
@@ -36,6 +37,7 @@ type Broker struct {
 	broker    *broker.Broker
 	server    *wire.Server
 	events    *eventLog
+	history   *history.History // nil if it is switched off
 
 	serving sync.WaitGroup
 	ended   sync.Once
@@ -93,6 +95,12 @@ func Start(ctx context.Context, c Config) (_ *Broker, err error) {
 	}
 	b.events = startEventLog(c.Log)
 	undo = append(undo, b.events.close)
+	if settings.Bool("rota.history.enable") {
+		b.history = history.Start(history.Config{
+			Existing: b.broker.EventsLog, Open: b.broker.OpenEventsLog, Now: c.Now, Log: c.Log,
+		})
+		undo = append(undo, b.history.Close)
+	}
 	if b.coord, err = startCoordinator(c, b, h); err != nil {
 		return nil, err
 	}
@@ -103,7 +111,7 @@ func Start(ctx context.Context, c Config) (_ *Broker, err error) {
 	b.serve(c, h)
 	b.announce(c, settings, time.Since(began))
 	if h.Started != nil {
-		h.Started(hooks.Rooms{Store: b.store, Broker: b.broker, Coordinator: b.coord, Server: b.server})
+		h.Started(hooks.Rooms{Store: b.store, Broker: b.broker, Coordinator: b.coord, Server: b.server, History: b.history})
 	}
 	return b, nil
 }
@@ -194,10 +202,18 @@ func startCoordinator(c Config, b *Broker, h *hooks.Hooks) (*coordinator.Coordin
 		NextEpoch:      b.store.NextEpoch,
 		Now:            func() group.Now { return group.Now{Mono: time.Since(origin), Wall: wall().UnixMilli()} },
 		ExpireInterval: settings.Millis("offsets.retention.check.interval.ms"),
-		Events:         h.TellEvents(b.events.take),
+		Events:         h.TellEvents(b.takeEvents),
 		CrashDir:       c.DataDir,
 		Log:            c.Log,
 	})
+}
+
+// takeEvents is coordinator.Config.Events.
+func (b *Broker) takeEvents(id string, events []group.Event) {
+	b.events.take(id, events)
+	if b.history != nil {
+		b.history.Take(id, events)
+	}
 }
 
 // serve accepts connections.

@@ -14,6 +14,9 @@ func (b *Broker) shutdown(ctx context.Context) error {
 	b.broker.Close()
 	stopped := b.coord.Close()
 	b.events.close()
+	if b.history != nil {
+		b.history.Close()
+	}
 	return errors.Join(
 		stopped,
 		b.catalog.Close(),

@@ -17,7 +17,9 @@ const OffsetsTopic = "__consumer_offsets"
 // broker's settings as defaults.
 func (b *Broker) LogConfig(t *catalog.Topic) storage.LogConfig {
 	c := catalog.Resolve(t.Config, b.Settings().set)
-	c.Internal = t.Internal
+	// Events are for readers only: they wait behind everything else, and leave
+	// the reserve of a full disk to what groups need.
+	c.Internal = t.Internal && t.Name != EventsTopic
 	return c
 }
 
@@ -91,6 +93,9 @@ func checkInternal(t *catalog.Topic, diff map[string]*string) error {
 		return nil
 	}
 	for name := range diff {
+		if t.Name == EventsTopic && (name == "retention.ms" || name == "retention.bytes") {
+			continue
+		}
 		switch name {
 		case "max.message.bytes", "segment.bytes", "segment.ms", "min.cleanable.dirty.ratio",
 			"min.compaction.lag.ms", "max.compaction.lag.ms", "delete.retention.ms":

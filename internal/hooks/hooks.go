@@ -13,6 +13,7 @@ import (
 	"rota/internal/broker"
 	"rota/internal/coordinator"
 	"rota/internal/group"
+	"rota/internal/history"
 	"rota/internal/storage"
 	"rota/internal/vfs"
 	"rota/internal/wire"
@@ -37,6 +38,7 @@ type Rooms struct {
 	Broker      *broker.Broker
 	Coordinator *coordinator.Coordinator
 	Server      *wire.Server
+	History     *history.History // nil if it is switched off
 }
 
 type contextKey struct{}

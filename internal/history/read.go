@@ -1,0 +1,134 @@
+package history
+
+import (
+	"slices"
+	"time"
+
+	"rota/internal/record"
+	"rota/internal/storage"
+	"rota/internal/story"
+)
+
+const (
+	// loadSince is how far back a load goes, loadBytes how much it reads at most:
+	// the newest part.
+	loadSince = 24 * time.Hour
+	loadBytes = 32 << 20
+	readBytes = 1 << 20
+)
+
+// Events returns the recent events of a group, the oldest first, as far as
+// they are kept in memory: those of 24 hours, of 2,000 events at most. The list
+// must not be changed.
+func (h *History) Events(group string) []story.Event {
+	h.Load()
+	h.indexMu.Lock()
+	defer h.indexMu.Unlock()
+	return h.index.of(group)
+}
+
+// Rebalances returns the recent rebalances of a group, the oldest first; the
+// last may be running. The list is the caller's, what it refers to must not be
+// changed.
+func (h *History) Rebalances(group string) []story.Rebalance {
+	return story.Fold(h.Events(group))
+}
+
+// Watch calls f with each event from now on, on the goroutine that deals with
+// all events: f must not block and must not change the event. It may still be
+// called while stop runs.
+func (h *History) Watch(f func(*story.Event)) (stop func()) {
+	w := &watcher{f}
+	h.indexMu.Lock()
+	h.watchers = append(h.watchers, w)
+	h.indexMu.Unlock()
+	return func() {
+		h.indexMu.Lock()
+		h.watchers = slices.DeleteFunc(h.watchers, func(o *watcher) bool { return o == w })
+		h.indexMu.Unlock()
+	}
+}
+
+type watcher struct{ f func(*story.Event) }
+
+// publish makes events known to readers of this process.
+func (h *History) publish(list []told) {
+	h.indexMu.Lock()
+	for i := range list {
+		t := &list[i]
+		h.index.add(t.group, &t.event, len(t.json))
+		h.counters.count(t.group, &t.event)
+	}
+	watchers := slices.Clone(h.watchers)
+	h.indexMu.Unlock()
+	for _, w := range watchers {
+		for i := range list {
+			w.f(&list[i].event)
+		}
+	}
+}
+
+// Load reads what the topic held when the broker started, the first time it is
+// called. Whoever asks for events calls it; a server of pages may do so ahead.
+func (h *History) Load() { h.load.Do(h.loadTopic) }
+
+func (h *History) loadTopic() {
+	if h.end == 0 {
+		return
+	}
+	old := newIndex(indexLimit)
+	h.readTopic(old)
+	h.indexMu.Lock()
+	defer h.indexMu.Unlock()
+	old.addAll(h.index)
+	h.index = old
+}
+
+// readTopic adds the events of the topic up to its end at the start. What
+// cannot be read is left out: it is history.
+func (h *History) readTopic(to *index) {
+	log := h.config.Existing()
+	if log == nil {
+		return
+	}
+	from, ok, err := log.FirstSince(h.config.Now().Add(-loadSince).UnixMilli(), false)
+	if err != nil || !ok {
+		return
+	}
+	at := from.Offset
+	// The newest part: about as many records as bytes allow.
+	if n, err := log.Available(at, false); err == nil && n > loadBytes && h.end > at {
+		at += int64(float64(h.end-at) * (1 - float64(loadBytes)/float64(n)))
+	}
+	var buf []byte
+	codec := new(record.Codec)
+	for at < h.end {
+		batches, _, err := log.Read(buf[:0], at, storage.ReadOptions{MaxBytes: readBytes, Whole: true})
+		if err != nil || len(batches) == 0 {
+			return
+		}
+		buf = batches
+		for batch, err := range record.Batches(batches) {
+			if err != nil {
+				return
+			}
+			h.readBatch(to, batch, at, codec)
+			at = record.NextOffset(batch)
+		}
+	}
+}
+
+// readBatch adds the events of a batch from an offset on.
+func (h *History) readBatch(to *index, batch []byte, from int64, codec *record.Codec) {
+	for r, err := range codec.Records(batch) {
+		if err != nil {
+			return
+		}
+		if r.Offset < from || r.Offset >= h.end {
+			continue
+		}
+		if e, err := story.Parse(r.Value); err == nil {
+			to.add(string(r.Key), &e, len(r.Value))
+		}
+	}
+}
