@@ -22,7 +22,7 @@ type cleaning struct {
 	inputs  []Segment
 	cleaned int // of them no record is new
 	start   int64
-	last    int64              // the log's last batch ends here; -1 if it is not among inputs
+	last    int64              // the last batch that somebody may see ends here; -1 if it is not among inputs
 	lastOf  map[int64]struct{} // base offsets of the last batch of each producer
 	release bool               // tombstones may go
 
@@ -97,11 +97,14 @@ func (c *cleaning) begin() error {
 	c.inputs, c.cleaned = slices.Clone(l.segments[:w.segments]), min(l.cleaned, w.segments)
 	c.start, c.last, c.release = l.start, -1, l.compaction.holds == 0
 	c.txns.cursor = abortedCursor{l: l, segments: slices.Clone(l.segments), tail: slices.Clone(l.aborted.all())}
-	if end := &c.inputs[w.segments-1]; w.segments == len(l.segments) {
+	switch end := &c.inputs[w.segments-1]; {
+	case w.segments == len(l.segments):
 		c.last = end.End
 		if w.segments > l.cleaned {
 			l.compaction.sealed = end.Token
 		}
+	case end.End == l.stableLocked():
+		c.last = end.End
 	}
 	c.lastOf = make(map[int64]struct{}, len(l.settledProducers.known))
 	for _, p := range l.settledProducers.known {
@@ -301,9 +304,10 @@ func (c *cleaning) filter(seg *Segment, emit func(batch []byte, h *record.Header
 	})
 }
 
-// remains is what stays of a batch. The last batch of the log stays in any
-// case, so that a reader gets to its end, and so does the last one of each
-// producer, which tells its sequence; without records if need be.
+// remains is what stays of a batch. The last batch of the log, and the last one
+// below the last stable offset, stay in any case, so that a reader gets to its
+// end, and so does the last one of each producer, which tells its sequence;
+// without records if need be.
 func (c *cleaning) remains(batch []byte, h *record.Header) ([]byte, error) {
 	must := h.NextOffset() == c.last
 	if _, ok := c.lastOf[h.BaseOffset]; ok && h.ProducerID >= 0 {

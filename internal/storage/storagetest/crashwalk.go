@@ -133,6 +133,11 @@ func (w Walk) run(t *testing.T, name string, f func(r *walker)) bool {
 		r := &walker{T: t, fsys: vfs.NewCrashMem(), medium: w.Open, ledger: NewLedger()}
 		r.client = &client{p: workPartition(0), id: 7, ledger: r.ledger}
 		r.keyed = NewKeyed()
+		r.keyed.changes = func() (record.Compression, []Change) {
+			return record.Uncompressed, []Change{{Key: "1", Padding: 300}, {Key: fmt.Sprint(r.keyed.n % 4), Tombstone: r.keyed.n%3 == 0}}
+		}
+		r.mover = newTxnProducer(8, r.book())
+		r.keyMover = newTxnProducer(9, r.keyed)
 		f(r)
 	})
 	return !t.Failed()
@@ -150,12 +155,20 @@ type walker struct {
 	n      int
 	failed int // appends, guarded by life
 
-	client *client
-	plain  *storage.Log
-	inner  *storage.Log
-	writer *storage.Writer
-	keyed  *Keyed
-	keys   *storage.Log
+	client   *client
+	mover    *txnProducer
+	plain    *storage.Log
+	inner    *storage.Log
+	writer   *storage.Writer
+	keyed    *Keyed
+	keys     *storage.Log
+	keyMover *txnProducer
+	groups   int
+}
+
+// book is that of the transactions beside the idempotent producer.
+func (r *walker) book() book {
+	return &ledgerBook{r.ledger, workPartition(0), func() []string { return r.values(1) }}
 }
 
 // work does everything that a store does, one thing after the other.
@@ -176,7 +189,7 @@ func (r *walker) work() {
 		step()
 		synctest.Wait()
 	}
-	r.wait(func() bool { return r.left() == 0 })
+	r.wait(r.idle)
 	r.close()
 }
 
@@ -204,7 +217,9 @@ func (r *walker) open() {
 	}
 	conf := keepAll
 	conf.SegmentBytes = 4 << 10
-	r.client.use(r.create(workPartition(0), conf), r.life)
+	l := r.create(workPartition(0), conf)
+	r.client.use(l, r.life)
+	r.mover.use(l, r.life)
 	shrinking := conf
 	shrinking.Delete, shrinking.RetentionBytes = true, 8<<10
 	r.ledger.Shrinks(workPartition(1))
@@ -213,6 +228,7 @@ func (r *walker) open() {
 	r.inner = r.create(workPartition(2), conf)
 	r.writer = r.inner.Writer(r.s.Epoch())
 	r.keys = r.create(workPartition(3), compacted())
+	r.keyMover.use(r.keys, r.life)
 	if err := r.keyed.Check(r.keys, nil); err != nil && !r.stopped() {
 		r.Fatal(err)
 	}
@@ -264,6 +280,8 @@ func (r *walker) after(seed uint64) *walker {
 	c.ledger = r.ledger.clone()
 	c.client = r.client.clone(c.ledger)
 	c.keyed = r.keyed.clone()
+	c.mover = r.mover.clone(c.book())
+	c.keyMover = r.keyMover.clone(c.keyed)
 	return &c
 }
 
@@ -280,8 +298,9 @@ func (r *walker) finish() {
 	}
 	defer r.close()
 	r.append(r.plain, workPartition(1), r.values(1))
-	if !r.wait(func() bool { return r.left() == 0 }) {
-		r.Errorf("%d batches are not acknowledged in the end: %v", r.left(), r.client.problem)
+	if !r.wait(r.idle) {
+		r.Errorf("%d batches are not acknowledged in the end: %v, or transactions are open: %v, %v",
+			r.left(), r.client.problem, r.mover.problem, r.keyMover.problem)
 	}
 	for range 2 {
 		if err := r.ledger.Check(r.s); err != nil {
@@ -318,6 +337,16 @@ func (r *walker) left() int {
 	return r.client.retry()
 }
 
+// idle reports whether everything is acknowledged. It ends transactions.
+func (r *walker) idle() bool {
+	if r.s == nil {
+		return true
+	}
+	done := r.mover.finish()
+	done = r.keyMover.finish() && done
+	return r.left() == 0 && done
+}
+
 // values makes n values that were never used, of several sizes.
 func (r *walker) values(n int) []string {
 	var all []string
@@ -333,9 +362,12 @@ func (r *walker) values(n int) []string {
 }
 
 // group has several appends of all kinds share a flush: the first one is on
-// its way to the disk while the others gather.
+// its way to the disk while the others gather. The transaction of the group
+// before ends in it.
 func (r *walker) group() {
+	r.groups++
 	r.gate.Shut()
+	r.mover.end(r.groups%2 == 0)
 	r.append(r.plain, workPartition(1), r.values(2))
 	synctest.Wait()
 	for i := range 3 {
@@ -343,6 +375,7 @@ func (r *walker) group() {
 		r.append(r.plain, workPartition(1), r.values(1))
 		r.appendWriter()
 	}
+	r.mover.send()
 	r.gate.Open()
 	r.wait(func() bool { return r.left() == 0 })
 }
@@ -409,10 +442,21 @@ func (r *walker) change() {
 		r.keys.Append(batch, storage.DurableAck, func(a storage.Appended) {
 			life.during(func() {
 				if a.Err == nil {
-					acked()
+					acked(a.Base)
 				}
 			})
 		})
+		switch i {
+		case 3, 4:
+			r.keyMover.send()
+		case 8:
+			r.gate.Open()
+			synctest.Wait()
+			r.gate.Shut()
+			r.keyMover.end(r.groups%2 == 0)
+		case 12:
+			r.keyMover.send()
+		}
 	}
 	synctest.Wait()
 	r.gate.Open()

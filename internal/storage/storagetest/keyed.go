@@ -3,8 +3,8 @@ package storagetest
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -19,12 +19,15 @@ type Keyed struct {
 	mu   sync.Mutex
 	keys map[string]*keyStory
 	n    int
+	txns []*keyedTxn
+	// changes makes up what transactions write.
+	changes func() (record.Compression, []Change)
 }
 
 // keyStory is what happened to one key.
 type keyStory struct {
-	sent  map[int]bool // numbers; true: a tombstone
-	acked int          // the largest that was acknowledged
+	sent  map[int]bool  // numbers that may be found; true: a tombstone
+	acked map[int]int64 // those that were acknowledged, with their offsets
 }
 
 // NewKeyed returns an empty one.
@@ -33,9 +36,14 @@ func NewKeyed() *Keyed { return &Keyed{keys: make(map[string]*keyStory)} }
 func (k *Keyed) clone() *Keyed {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	c := &Keyed{keys: make(map[string]*keyStory), n: k.n}
+	c := &Keyed{keys: make(map[string]*keyStory), n: k.n, changes: k.changes}
 	for key, s := range k.keys {
-		c.keys[key] = &keyStory{maps.Clone(s.sent), s.acked}
+		c.keys[key] = &keyStory{maps.Clone(s.sent), maps.Clone(s.acked)}
+	}
+	for _, t := range k.txns {
+		copied := *t
+		copied.wrote, copied.acked = slices.Clone(t.wrote), slices.Clone(t.acked)
+		c.txns = append(c.txns, &copied)
 	}
 	return c
 }
@@ -47,19 +55,38 @@ type Change struct {
 	Padding   int
 }
 
-// Batch makes a batch of changes. acked must be called once it is durable.
-func (k *Keyed) Batch(codec record.Compression, changes ...Change) (batch []byte, acked func()) {
+// Batch makes a batch of changes. acked must be called with its offset once it
+// is durable.
+func (k *Keyed) Batch(codec record.Compression, changes ...Change) (batch []byte, acked func(base int64)) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	var b record.Builder
 	b.Reset(nil)
-	numbers := make([]int, len(changes))
-	for i, c := range changes {
+	wrote := k.write(&b, changes)
+	batch, err := b.FinishCompressed(codec, 0, new(record.Codec))
+	if err != nil {
+		panic(err)
+	}
+	return batch, func(base int64) {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		k.acknowledge(wrote, base)
+	}
+}
+
+// written is one record.
+type written struct {
+	key    string
+	number int
+}
+
+func (k *Keyed) write(b *record.Builder, changes []Change) (wrote []written) {
+	for _, c := range changes {
 		k.n++
-		numbers[i] = k.n
+		wrote = append(wrote, written{c.Key, k.n})
 		s := k.keys[c.Key]
 		if s == nil {
-			s = &keyStory{sent: make(map[int]bool)}
+			s = &keyStory{sent: make(map[int]bool), acked: make(map[int]int64)}
 			k.keys[c.Key] = s
 		}
 		s.sent[k.n] = c.Tombstone
@@ -69,33 +96,55 @@ func (k *Keyed) Batch(codec record.Compression, changes ...Change) (batch []byte
 		}
 		b.Append(int64(1000+k.n), []byte(c.Key), value)
 	}
-	batch, err := b.FinishCompressed(codec, 0, new(record.Codec))
-	if err != nil {
-		panic(err)
-	}
-	return batch, func() {
-		k.mu.Lock()
-		defer k.mu.Unlock()
-		for i, c := range changes {
-			s := k.keys[c.Key]
-			s.acked = max(s.acked, numbers[i])
-		}
+	return wrote
+}
+
+func (k *Keyed) acknowledge(wrote []written, base int64) {
+	for i, w := range wrote {
+		k.keys[w.key].acked[w.number] = base + int64(i)
 	}
 }
 
-// Check rebuilds the state from the log as a reader would and compares.
-// between, if not nil, is called between two reads.
-func (k *Keyed) Check(l *storage.Log, between func()) error {
+// promised is the newest number that a reader finds of each key when it reads
+// up to end.
+func (k *Keyed) promised(end int64) map[string]int {
 	k.mu.Lock()
+	defer k.mu.Unlock()
 	promised := make(map[string]int)
 	for key, s := range k.keys {
-		promised[key] = s.acked
+		for n, offset := range s.acked {
+			if offset < end {
+				promised[key] = max(promised[key], n)
+			}
+		}
 	}
-	k.mu.Unlock()
+	return promised
+}
+
+// Check rebuilds the state from the log as a reader would, once by the markers
+// and once as a read_committed consumer, and compares. between, if not nil, is
+// called between two reads.
+func (k *Keyed) Check(l *storage.Log, between func()) error {
+	promised := k.promised(math.MaxInt64)
 	state, err := readState(l, between)
+	if err == nil {
+		err = k.compare(state, promised)
+	}
 	if err != nil {
 		return err
 	}
+	promised = k.promised(l.Bounds().LastStable)
+	state, err = readCommittedState(l, between)
+	if err == nil {
+		err = k.compare(state, promised)
+	}
+	if err != nil {
+		return fmt.Errorf("read committed: %w", err)
+	}
+	return nil
+}
+
+func (k *Keyed) compare(state, promised map[string]int) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, key := range slices.Sorted(maps.Keys(k.keys)) {
@@ -127,52 +176,4 @@ func (s *keyStory) mayBeGone(acked int) bool {
 		}
 	}
 	return acked == 0
-}
-
-// readState reads the log from its start to its high watermark, in small
-// steps, and returns the last number of each key.
-func readState(l *storage.Log, between func()) (map[string]int, error) {
-	defer l.Hold()()
-	state := make(map[string]int)
-	newest := 0
-	// The high watermark of the beginning would not do: compaction drops what
-	// has a successor behind it.
-	for offset := l.Bounds().Start; offset < l.Bounds().HighWatermark; {
-		data, _, err := l.Read(nil, offset, storage.ReadOptions{MaxBytes: 600, Whole: true})
-		if err != nil || len(data) == 0 {
-			return nil, fmt.Errorf("read offset %d: %d bytes, %w", offset, len(data), err)
-		}
-		for batch, err := range record.Batches(data) {
-			if err != nil {
-				return nil, err
-			}
-			if !record.CheckCRC(batch) || record.NextOffset(batch) <= offset {
-				return nil, fmt.Errorf("read offset %d: batch at %d is damaged or does not belong here", offset, record.BaseOffset(batch))
-			}
-			if _, err := record.Verify(batch, record.Rules{Keys: true, Gaps: true}, new(record.Codec)); err != nil {
-				return nil, err
-			}
-			for r, err := range new(record.Codec).Records(batch) {
-				if err != nil {
-					return nil, err
-				}
-				if r.Value == nil {
-					delete(state, string(r.Key))
-					continue
-				}
-				number, _, _ := strings.Cut(string(r.Value), ":")
-				n, err := strconv.Atoi(number)
-				if err != nil || n <= newest || r.Timestamp != int64(1000+n) {
-					return nil, fmt.Errorf("offset %d has number %q at time %d after %d", r.Offset, number, r.Timestamp, newest)
-				}
-				newest = n
-				state[string(r.Key)] = n
-			}
-			offset = record.NextOffset(batch)
-		}
-		if between != nil {
-			between()
-		}
-	}
-	return state, nil
 }

@@ -22,11 +22,12 @@ type Ledger struct {
 type account struct {
 	sent     map[string]bool
 	acked    map[int64]string // by offset
-	start    int64            // what DeleteRecords was told
-	startMax int64            // what it was asked for
-	shrinks  bool             // retention may delete
-	removal  bool             // Remove has been called
-	removed  bool             // and has succeeded
+	txns     []*ledgerTxn
+	start    int64 // what DeleteRecords was told
+	startMax int64 // what it was asked for
+	shrinks  bool  // retention may delete
+	removal  bool  // Remove has been called
+	removed  bool  // and has succeeded
 }
 
 // NewLedger returns an empty one.
@@ -39,7 +40,7 @@ func (g *Ledger) clone() *Ledger {
 	c := NewLedger()
 	for p, a := range g.parts {
 		copied := *a
-		copied.sent, copied.acked = maps.Clone(a.sent), maps.Clone(a.acked)
+		copied.sent, copied.acked, copied.txns = maps.Clone(a.sent), maps.Clone(a.acked), cloneTxns(a.txns)
 		c.parts[p] = &copied
 	}
 	return c
@@ -150,7 +151,10 @@ func (a *account) check(s *storage.Store, p storage.Partition) error {
 	if err := checkEpochs(l, all); err != nil {
 		return err
 	}
-	return a.compare(all, bounds)
+	if err := a.compare(all, bounds); err != nil {
+		return err
+	}
+	return a.checkCommitted(l)
 }
 
 // checkEpochs holds what the log says of leader epochs against its records.

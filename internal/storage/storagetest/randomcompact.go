@@ -22,6 +22,10 @@ func RandomCompaction(t *testing.T, sub *Subject, seed uint64, steps int) {
 			FlushLimit: 16 << 10, JournalLimit: 64 << 10, CleanMemory: 1, RetentionInterval: time.Minute, Log: testLogger(t),
 		},
 	}
+	w.keyed.changes = w.changes
+	for i := range w.movers {
+		w.movers[i] = newTxnProducer(int64(300+i), w.keyed)
+	}
 	w.open()
 	for range steps {
 		w.step()
@@ -29,6 +33,7 @@ func RandomCompaction(t *testing.T, sub *Subject, seed uint64, steps int) {
 	if w.sub.Calm != nil {
 		w.sub.Calm()
 	}
+	w.endTransactions()
 	for range 3 {
 		if err := w.s.Clean(context.Background()); err != nil {
 			w.Logf("clean: %v", err)
@@ -47,6 +52,8 @@ type compactWork struct {
 	s     *storage.Store
 	l     *storage.Log
 	life  *life
+	// movers write in transactions.
+	movers [3]*txnProducer
 }
 
 func (w *compactWork) open() {
@@ -70,7 +77,28 @@ func (w *compactWork) open() {
 	if w.l, err = w.s.Create(partA, conf); err != nil {
 		w.Fatal(err)
 	}
+	for _, m := range w.movers {
+		m.use(w.l, w.life)
+	}
 	w.check(nil)
+}
+
+// endTransactions waits for the end of all that are open: then nothing holds
+// back readers or compaction.
+func (w *compactWork) endTransactions() {
+	w.Helper()
+	for range 300 {
+		synctest.Wait()
+		idle := true
+		for _, m := range w.movers {
+			idle = m.finish() && idle
+		}
+		if b := w.l.Bounds(); idle && b.LastStable == b.End {
+			return
+		}
+		time.Sleep(time.Second)
+	}
+	w.Fatalf("transactions stay open: %+v in log %+v", w.l.OpenTransactions(), w.l.Bounds())
 }
 
 func (w *compactWork) check(between func()) {
@@ -97,8 +125,10 @@ func (w *compactWork) restart() {
 // step does one operation, then perhaps lets some time pass.
 func (w *compactWork) step() {
 	switch n := w.rand.IntN(100); {
-	case n < 60:
+	case n < 35:
 		w.change()
+	case n < 60:
+		w.movers[w.rand.IntN(len(w.movers))].step(w.rand)
 	case n < 65:
 		if err := w.s.Settle(context.Background()); err != nil {
 			w.Logf("settle: %v", err)
@@ -153,7 +183,19 @@ func (w *compactWork) crash() {
 
 // change appends changes of keys, of which some are changed often.
 func (w *compactWork) change() {
-	var changes []Change
+	codec, changes := w.changes()
+	batch, acked := w.keyed.Batch(codec, changes...)
+	life := w.life
+	w.l.Append(batch, storage.DurableAck, func(a storage.Appended) {
+		life.during(func() {
+			if a.Err == nil {
+				acked(a.Base)
+			}
+		})
+	})
+}
+
+func (w *compactWork) changes() (codec record.Compression, changes []Change) {
 	for range 1 + w.rand.IntN(8) {
 		keys := 40
 		if w.rand.IntN(4) == 0 {
@@ -163,13 +205,5 @@ func (w *compactWork) change() {
 			Key: fmt.Sprint(w.rand.IntN(keys)), Tombstone: w.rand.IntN(5) == 0, Padding: w.rand.IntN(100),
 		})
 	}
-	batch, acked := w.keyed.Batch(record.Compression(w.rand.IntN(5)), changes...)
-	life := w.life
-	w.l.Append(batch, storage.DurableAck, func(a storage.Appended) {
-		life.during(func() {
-			if a.Err == nil {
-				acked()
-			}
-		})
-	})
+	return record.Compression(w.rand.IntN(5)), changes
 }

@@ -38,7 +38,8 @@ func RandomWork(t *testing.T, sub *Subject, seed uint64, steps int) {
 }
 
 // work is a store under random operations. There are four partitions that
-// stay: two for idempotent producers (the second with retention), one for a
+// stay: two for idempotent and transactional producers (the second with
+// retention), one for a
 // plain producer, one for a writer; and one that comes and goes.
 type work struct {
 	*testing.T
@@ -49,6 +50,7 @@ type work struct {
 	s      *storage.Store
 
 	clients [2]*client
+	movers  [3]*txnProducer // two in the log with retention, one in the other
 	plain   *storage.Log
 	inner   *storage.Log
 	writer  *storage.Writer
@@ -111,6 +113,13 @@ func (w *work) open() {
 		w.clients[i].use(w.create(workPartition(i), conf), w.life)
 		conf = shrinking
 	}
+	for i := range w.movers {
+		c := w.clients[min(i, 1)]
+		if w.movers[i] == nil {
+			w.movers[i] = newTxnProducer(int64(200+i), &ledgerBook{w.ledger, c.p, w.values})
+		}
+		w.movers[i].use(c.log, w.life)
+	}
 	conf.Delete, conf.RetentionBytes = false, -1
 	w.plain = w.create(workPartition(2), conf)
 	conf.Internal = true
@@ -171,8 +180,10 @@ func (w *work) values() []string {
 // step does one operation, then perhaps lets some time pass.
 func (w *work) step(i int) {
 	switch n := w.rand.IntN(100); {
-	case n < 40:
+	case n < 25:
 		w.clients[i%2].send(w.values())
+	case n < 40:
+		w.movers[w.rand.IntN(3)].step(w.rand)
 	case n < 50:
 		w.appendPlain(w.plain, workPartition(2))
 	case n < 65:
@@ -295,10 +306,20 @@ func (w *work) finish() {
 		for _, c := range w.clients {
 			left += c.retry()
 		}
+		for _, m := range w.movers {
+			if !m.finish() {
+				left++
+			}
+		}
 		if left == 0 {
 			break
 		}
 		time.Sleep(time.Second)
+	}
+	for _, m := range w.movers {
+		if !m.finish() {
+			w.Fatalf("a transaction of producer %d does not end: %v", m.id, m.problem)
+		}
 	}
 	for _, c := range w.clients {
 		if left := c.retry(); left > 0 {

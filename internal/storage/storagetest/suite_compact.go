@@ -43,7 +43,7 @@ func (b *bed) change(k *Keyed, l *storage.Log, codec record.Compression, changes
 	b.Helper()
 	batch, acked := k.Batch(codec, changes...)
 	got := b.append(l, batch)
-	acked()
+	acked(got.Base)
 	return got
 }
 
