@@ -135,6 +135,9 @@ func (s *Shard[Q, R, E]) refuseFlight() {
 		for _, h := range b.replies {
 			s.refuse(h.reply.Ticket)
 		}
+		for _, done := range b.marks {
+			s.tell(done, s.ended)
+		}
 		for _, ev := range b.events {
 			i, ok := at[ev.ID]
 			if !ok {

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"sync"
 
-	"rota/internal/group"
 	"rota/internal/record"
 	"rota/internal/storage"
 )
@@ -186,5 +185,3 @@ func (l *fakeLog) inFlight() int {
 	defer l.mu.Unlock()
 	return len(l.flying)
 }
-
-type groupRunner = runner[group.Request, group.Response, group.Event]

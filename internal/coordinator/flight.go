@@ -37,6 +37,7 @@ type batch[Q, R, E any] struct {
 	replies []held[Q, R, E]
 	events  []Published[E]
 	leaving []*entry[Q, R, E]
+	marks   []func(error) // of the marker that the batch is
 }
 
 // flight is the end of the log as the shard sees it: the batches that are not
@@ -168,7 +169,8 @@ func (f *flight[Q, R, E]) recycle(b *batch[Q, R, E]) {
 	clear(b.replies)
 	clear(b.events)
 	clear(b.leaving)
-	*b = batch[Q, R, E]{replies: b.replies[:0], events: b.events[:0], leaving: b.leaving[:0]}
+	clear(b.marks)
+	*b = batch[Q, R, E]{replies: b.replies[:0], events: b.events[:0], leaving: b.leaving[:0], marks: b.marks[:0]}
 	f.free = append(f.free, b)
 }
 
@@ -214,6 +216,9 @@ func (s *Shard[Q, R, E]) land(b *batch[Q, R, E]) {
 		}
 	}
 	s.running = running[Q, R, E]{}
+	for _, done := range b.marks {
+		s.tell(done, nil)
+	}
 	s.out.Events = append(s.out.Events, b.events...)
 	for _, e := range b.leaving {
 		if e.leaving == b.seq {

@@ -47,6 +47,7 @@ func (r *runner[Q, R, E]) leave(to state) {
 		p.done(ErrNotServing)
 	}
 	r.passing = nil
+	r.refuseMarks()
 }
 
 // loadResult is what a load has come to.
@@ -116,6 +117,10 @@ func (r *runner[Q, R, E]) loaded(res *loadResult[Q, R, E]) {
 	for _, p := range r.passing {
 		r.shard.Pass(p.req, p.answer, p.end)
 	}
+	for _, w := range r.marks {
+		r.shard.EndTransaction(w.m, w.done)
+	}
+	r.marks = nil
 }
 
 func (r *runner[Q, R, E]) loadedOnce() {
@@ -228,6 +233,7 @@ func (r *runner[Q, R, E]) drain(done chan struct{}) {
 		p.done(ErrNotServing)
 	}
 	r.passing = nil
+	r.refuseMarks()
 	if r.shard != nil {
 		r.shard.Drain()
 		return

@@ -52,6 +52,7 @@ func (s *Shard[Q, R, E]) passDeadline() (time.Duration, bool) {
 func (s *Shard[Q, R, E]) runPasses() {
 	if len(s.order) > 0 && s.nextRun <= s.now.Mono {
 		s.nextRun = s.now.Mono + s.interval
+		s.forgetProducers()
 		if !s.expiring() {
 			s.passes = append(s.passes, &pass[Q, R]{req: s.kind.Expire(), left: len(s.order)})
 		}

@@ -26,23 +26,25 @@ func (s *Shard[Q, R, E]) Replay(batch []byte, c *record.Codec) error {
 	if err != nil {
 		return &RecordError{Offset: s.flight.next, Err: err}
 	}
-	e := machine.Entry{ProducerID: record.None, ProducerEpoch: record.None}
+	e := &s.replaying
+	*e = machine.Entry{ProducerID: record.None, ProducerEpoch: record.None}
 	if h.Attributes.Transactional() {
 		e.ProducerID, e.ProducerEpoch = h.ProducerID, h.ProducerEpoch
+		s.noteProducer(h.ProducerID, h.ProducerEpoch, record.None)
 	}
 	for r, err := range c.Records(batch) {
 		if err != nil {
 			return &RecordError{Offset: h.BaseOffset, Err: err}
 		}
 		e.Offset, e.Key, e.Value = r.Offset, r.Key, r.Value
-		e.LeaderEpoch = h.LeaderEpoch
+		e.LeaderEpoch, e.Decoded = h.LeaderEpoch, nil
 		for key, value := range r.Headers() {
 			if key == machine.EpochHeader && len(value) == 4 {
 				e.LeaderEpoch = int32(binary.BigEndian.Uint32(value))
 			}
 		}
 		if h.Attributes.Control() {
-			err = s.replayMarker(e)
+			err = s.replayMarker(*e)
 		} else {
 			err = s.replayRecord(e)
 		}
@@ -54,8 +56,8 @@ func (s *Shard[Q, R, E]) Replay(batch []byte, c *record.Codec) error {
 	return nil
 }
 
-func (s *Shard[Q, R, E]) replayRecord(e machine.Entry) error {
-	id, unknown, err := s.kind.Owner(&e)
+func (s *Shard[Q, R, E]) replayRecord(e *machine.Entry) error {
+	id, unknown, err := s.kind.Owner(e)
 	switch {
 	case err != nil:
 		return err
@@ -63,7 +65,7 @@ func (s *Shard[Q, R, E]) replayRecord(e machine.Entry) error {
 		s.skipped[*unknown]++
 		return nil
 	}
-	return s.replayTo(id, e)
+	return s.replayTo(id, *e)
 }
 
 // replayTo folds an entry into the machine of that id.
@@ -92,6 +94,7 @@ func (s *Shard[Q, R, E]) replayMarker(e machine.Entry) error {
 	if err != nil || !ok {
 		return err
 	}
+	s.noteProducer(e.ProducerID, e.ProducerEpoch, m.CoordinatorEpoch)
 	e.Key, e.Value = nil, nil
 	if e.Control = machine.ControlAbort; m.Type == record.ControlCommit {
 		e.Control = machine.ControlCommit
@@ -127,7 +130,6 @@ func (s *Shard[Q, R, E]) apply(to *entry[Q, R, E], e machine.Entry) error {
 // sessions and deadlines. It belongs into a turn.
 func (s *Shard[Q, R, E]) Activate(next machine.Offset) {
 	s.flight.next = next
-	s.transactions = nil
 	s.kind.Loaded()
 	s.nextRun = s.now.Mono + s.interval
 	for _, e := range append([]*entry[Q, R, E](nil), s.order...) {

@@ -64,6 +64,7 @@ type runner[Q, R, E any] struct {
 	landed   *completion[Q, R, E]   // being dealt with by land
 	refused  []Release[R]           // answers that no shard has to do with
 	passing  []*passing[Q, R, E]
+	marks    []marking // that wait for the load
 	trouble  trouble
 	ended    bool            // gone is closed
 	gone     chan struct{}   // closed when the runner has shut and is at rest

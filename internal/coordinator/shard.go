@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"rota/internal/machine"
+	"rota/internal/record"
 )
 
 // lateness is how far a deadline may be overdue before the shard concludes
@@ -65,10 +66,11 @@ type Shard[Q, R, E any] struct {
 	running  running[Q, R, E]
 	recent   recent[Q, E]
 	out      Actions[R, E]
-	// While the log is replayed: the machines that have something pending of a
-	// producer, and the records of unknown types.
+	// transactions are the machines that have something pending of a producer.
 	transactions map[int64][]*entry[Q, R, E]
-	skipped      map[int16]int
+	producers    map[int64]producerEpochs // that have or had transactions
+	replaying    machine.Entry
+	skipped      map[int16]int // records of unknown types that the load has passed over
 	// sessions are the answers of a step that begin a session and have left.
 	sessions []machine.Ticket
 }
@@ -227,7 +229,12 @@ func (s *Shard[Q, R, E]) step(e *entry[Q, R, E], t machine.Ticket, req Q) *batch
 func (s *Shard[Q, R, E]) settle(e *entry[Q, R, E], effects machine.Effects[R, E]) *batch[Q, R, E] {
 	var own *batch[Q, R, E]
 	for i := range effects.Batches {
-		own = s.flight.add(s.now.Wall, &effects.Batches[i])
+		b := &effects.Batches[i]
+		own = s.flight.add(s.now.Wall, b)
+		if b.ProducerID >= 0 {
+			s.inTransaction(b.ProducerID, e)
+			s.noteProducer(b.ProducerID, b.ProducerEpoch, record.None)
+		}
 	}
 	if own != nil {
 		e.last = own.seq
