@@ -234,7 +234,7 @@ func TestRestartInCompletingRebalance(t *testing.T) {
 			t.Fatalf("generation %d after %d", told, generation)
 		}
 		h.restart()
-		if code := h.beat("g", members[0], told); code != 22 {
+		if code := h.beat("g", members[0], told); code != 27 {
 			t.Errorf("heartbeat of a member that was known: %d", code)
 		}
 		if code := h.beat("g", fresh, told); code != 25 {

@@ -30,9 +30,10 @@ func (g *Group) fits(records, bytes int) bool {
 // appendGroup records the group as v says, and reports whether that was
 // possible: a record that is too large is refused and changes nothing.
 //
-// A static member that restarts may have a generation recorded again that an
-// earlier epoch began. The next epoch must still count from that one: this
-// epoch may hand out the generations that it would come to otherwise.
+// A static member that restarts, or a member that leaves, may have a generation
+// recorded again that an earlier epoch began. The next epoch must still count
+// from that one: this epoch may hand out the generations that it would come to
+// otherwise.
 func (g *Group) appendGroup(v schema.GroupValue) bool {
 	buf := make([]byte, 0, groupBytes(g.id, &v))
 	buf = schema.AppendGroupKey(buf, schema.GroupKey{Group: g.id})
@@ -41,8 +42,8 @@ func (g *Group) appendGroup(v schema.GroupValue) bool {
 	if !g.fits(1, len(buf)) {
 		return false
 	}
-	record, epoch := Record{Key: buf[:keyEnd:keyEnd], Value: buf[keyEnd:]}, int32(0)
-	if g.skipTo != 0 && g.log.group != nil && g.log.group.Generation == v.Generation {
+	record, epoch := Record{Key: buf[:keyEnd:keyEnd], Value: buf[keyEnd:]}, presentEpoch
+	if g.log.group != nil && g.log.group.Generation == v.Generation && g.log.epoch != presentEpoch {
 		epoch = g.log.epoch
 		record.Since = &epoch
 	}
@@ -128,7 +129,7 @@ func (g *Group) appendGroupTombstone() {
 	} else {
 		g.appendBatch([]Record{record}, noProducer)
 	}
-	g.log.putGroup(nil, 0)
+	g.log.putGroup(nil, presentEpoch)
 	g.at++
 }
 

@@ -12,8 +12,7 @@ type logged struct {
 	// group is the last group record, nil if there is none or a tombstone.
 	// It is never changed, only replaced.
 	group *schema.GroupValue
-	// epoch is the leader epoch that its generation comes from, if that is not
-	// the present one.
+	// epoch is the leader epoch that its generation comes from, or presentEpoch.
 	epoch int32
 
 	committed offsetTable
@@ -22,6 +21,10 @@ type logged struct {
 	// unstable counts the open transactions that hold an offset of a partition.
 	unstable map[TopicPartition]int
 }
+
+// presentEpoch stands for the leader epoch of this shard, which a Group learns
+// only when it is loaded.
+const presentEpoch int32 = -1
 
 // offset is a committed offset and where in the log it stands.
 type offset struct {

@@ -15,11 +15,12 @@ func (g *Group) beat(r *Heartbeat) Code {
 	if code != codeNone {
 		return code
 	}
-	if r.Generation != g.generation {
-		return g.wrongGeneration(r.Generation)
+	forgotten := g.forgot(r.Generation)
+	if r.Generation != g.generation && !forgotten {
+		return codeIllegalGeneration
 	}
 	g.extend(m)
-	if g.state == PreparingRebalance {
+	if g.state == PreparingRebalance || forgotten {
 		return codeRebalanceInProgress
 	}
 	return codeNone

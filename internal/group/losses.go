@@ -23,13 +23,13 @@ func (g *Group) recordLosses() {
 		return
 	}
 	v := *last
-	v.Generation, v.Leader, v.StateTimestamp = g.generation, nil, g.now.Wall
+	v.Leader, v.StateTimestamp = nil, g.now.Wall
 	v.Members = slices.DeleteFunc(slices.Clone(last.Members), func(m schema.MemberValue) bool { return !g.remembers(&m) })
 	if len(v.Members) == len(last.Members) {
 		return
 	}
 	if len(v.Members) == 0 {
-		v = g.snapshot(g.now.Wall, nil)
+		v = schema.GroupValue{ProtocolType: v.ProtocolType, Generation: v.Generation, StateTimestamp: v.StateTimestamp}
 	}
 	if size := groupBytes(g.id, &v); g.joining.recorded+size <= lossBytes && g.appendGroup(v) {
 		g.joining.recorded += size

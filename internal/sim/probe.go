@@ -118,6 +118,14 @@ func (p *probe) events(fx *group.Effects) {
 	}
 }
 
+// forgot reports whether a generation began in an earlier life of the group and
+// has left no record.
+func (p *probe) forgot(generation int32) bool {
+	g := p.w.groups[p.g]
+	gen := g.gens[generation]
+	return gen != nil && gen.life != p.l && generation > g.current
+}
+
 // replies works out what must be durable before each reply may leave.
 func (p *probe) replies(at, end group.Offset, fx *group.Effects) {
 	x := &p.l.shard.disk.index
@@ -133,7 +141,7 @@ func (p *probe) replies(at, end group.Offset, fx *group.Effects) {
 			continue
 		}
 		c.replied, c.good = true, codeOf(r.Body) == 0
-		if h, ok := c.req.(group.Heartbeat); ok && (c.good || codeOf(r.Body) == codeRebalanceInProgress) {
+		if h, ok := c.req.(group.Heartbeat); ok && (c.good || codeOf(r.Body) == codeRebalanceInProgress && !p.forgot(h.Generation)) {
 			p.w.checkGeneration(c, h.Generation)
 		}
 		if !c.good {
