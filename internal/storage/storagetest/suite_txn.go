@@ -94,17 +94,22 @@ func (b *bed) wantStable(l *storage.Log, want int64) {
 func (b *bed) wantCommitted(l *storage.Log, want ...string) {
 	b.Helper()
 	for _, size := range []int{1, 200, 1 << 20} {
-		all, _, err := ReadCommitted(l, size)
-		if err != nil {
-			b.Fatal(err)
-		}
-		got := []string{}
-		for _, r := range all {
-			got = append(got, r.Value)
-		}
-		if diff := cmp.Diff(append([]string{}, want...), got); diff != "" {
-			b.Errorf("%d bytes at a time (-want +got):\n%s", size, diff)
-		}
+		b.wantCommittedBy(size, l, want...)
+	}
+}
+
+func (b *bed) wantCommittedBy(size int, l *storage.Log, want ...string) {
+	b.Helper()
+	all, _, err := ReadCommitted(l, size)
+	if err != nil {
+		b.Fatal(err)
+	}
+	got := []string{}
+	for _, r := range all {
+		got = append(got, r.Value)
+	}
+	if diff := cmp.Diff(append([]string{}, want...), got); diff != "" {
+		b.Errorf("%d bytes at a time (-want +got):\n%s", size, diff)
 	}
 }
 
@@ -266,7 +271,7 @@ func testManyAborted(b *bed) {
 	}
 	b.endTxn(l, 1, 0, false)
 	b.settle()
-	b.wantCommitted(l, "400")
+	b.wantCommittedBy(1<<20, l, "400")
 	if n := len(b.abortedAt(l, 0, 1<<20)); n != 700 {
 		b.Errorf("%d transactions are listed, want 700", n)
 	}
@@ -275,7 +280,7 @@ func testManyAborted(b *bed) {
 	}
 	b.restart()
 	l = b.log(partA, conf)
-	b.wantCommitted(l, "400")
+	b.wantCommittedBy(1<<20, l, "400")
 }
 
 func (b *bed) wantVerification(l *storage.Log, id int64, epoch int16, sequence int32, needed bool, want error) storage.Guard {
