@@ -139,14 +139,13 @@ func (p *player) endTransaction(ctx context.Context, q *call) error {
 	}
 	describe := kmsg.NewPtrDescribeTransactionsRequest()
 	describe.TransactionalIDs = []string{producer.transactionalID}
-	const concurrentTransactions = 51
 	_, err = p.until(ctx, producer.addr, describe, func(answer kmsg.Response) int16 {
 		r, ok := answer.(*kmsg.DescribeTransactionsResponse)
 		switch {
 		case !ok || len(r.TransactionStates) != 1:
 			return -1
 		case r.TransactionStates[0].State == "PrepareCommit" || r.TransactionStates[0].State == "PrepareAbort":
-			return concurrentTransactions // retriable: not yet
+			return kerr.ConcurrentTransactions.Code // not yet
 		}
 		return r.TransactionStates[0].ErrorCode
 	})
@@ -165,10 +164,12 @@ func (p *player) until(ctx context.Context, addr string, r kmsg.Request, code fu
 		if err != nil {
 			return nil, err
 		}
-		switch c := code(answer); {
+		c := code(answer)
+		passes := kerr.IsRetriable(kerr.ErrorForCode(c)) || c == kerr.ConcurrentTransactions.Code
+		switch {
 		case c == 0:
 			return answer, nil
-		case !kerr.IsRetriable(kerr.ErrorForCode(c)) || time.Now().After(deadline):
+		case !passes || time.Now().After(deadline):
 			return nil, fmt.Errorf("%s: %s", kmsg.NameForKey(r.Key()), formatCode(group.Code(c)))
 		}
 		if err := sleepUntil(ctx, time.Now().Add(p.o.Settle)); err != nil {
