@@ -44,6 +44,9 @@ type Config struct {
 	// (durability, replication.check, ...). docs/CONFIG.md lists them. Unknown names
 	// are refused.
 	Properties map[string]string
+	// Version is what the web page and the metrics call this program. Default
+	// "embedded".
+	Version string
 	// Now is the wall clock, for record timestamps, retention and expiry.
 	// Default time.Now.
 	Now func() time.Time
@@ -63,6 +66,9 @@ func (e *ConfigError) Error() string { return e.Setting + ": " + e.Reason }
 func (c Config) withDefaults() Config {
 	if c.Listen == "" {
 		c.Listen = "127.0.0.1:0"
+	}
+	if c.Version == "" {
+		c.Version = "embedded"
 	}
 	if c.Now == nil {
 		c.Now = time.Now

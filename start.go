@@ -21,6 +21,7 @@ import (
 	"rota/internal/storage"
 	"rota/internal/storage/disk"
 	"rota/internal/vfs"
+	"rota/internal/web"
 	"rota/internal/wire"
 )
 
@@ -38,6 +39,9 @@ type Broker struct {
 	server    *wire.Server
 	events    *eventLog
 	history   *history.History // nil if it is switched off
+
+	web     *web.Server // nil if there is none
+	webAddr string
 
 	serving sync.WaitGroup
 	ended   sync.Once
@@ -73,6 +77,13 @@ func Start(ctx context.Context, c Config) (_ *Broker, err error) {
 		return nil, err
 	}
 	undo = append(undo, func() { closeListeners(listeners) })
+	page, err := c.openWeb(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if page != nil {
+		undo = append(undo, func() { page.Close() })
+	}
 
 	b := &Broker{listeners: listeners}
 	h := hooks.From(ctx)
@@ -109,6 +120,9 @@ func Start(ctx context.Context, c Config) (_ *Broker, err error) {
 	b.broker.FinishDeletes()
 
 	b.serve(c, h)
+	if page != nil {
+		b.startWeb(c, page, settings, began)
+	}
 	b.announce(c, settings, time.Since(began))
 	if h.Started != nil {
 		h.Started(hooks.Rooms{Store: b.store, Broker: b.broker, Coordinator: b.coord, Server: b.server, History: b.history})
@@ -246,7 +260,7 @@ func (b *Broker) announce(c Config, s *broker.Settings, took time.Duration) {
 		folder = "in memory"
 	}
 	report := b.store.Report()
-	c.Log.Info("rota serves", "listen", b.addresses(), "data", folder, "durability", s.String("durability"),
+	c.Log.Info("rota serves", "listen", b.addresses(), "web", b.webAddr, "data", folder, "durability", s.String("durability"),
 		"cluster_id", b.clusterID, "node_id", s.Int("node.id"), "took", took.Round(10*time.Microsecond).String())
 	if report.TornBytes > 0 {
 		c.Log.Warn("the journal ended in the middle of a write: the tail, which was never acknowledged, was cut",

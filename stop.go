@@ -7,10 +7,16 @@ import (
 
 // shutdown closes what Start started, in reverse order.
 func (b *Broker) shutdown(ctx context.Context) error {
+	if b.web != nil {
+		b.web.Stopping()
+	}
 	// Clients that are cut off get no answer, which promises nothing; that is
 	// no failure of the broker's.
 	_ = b.server.Shutdown(ctx, func(ctx context.Context) { _ = b.coord.Drain(ctx) })
 	b.serving.Wait()
+	if b.web != nil {
+		b.web.Close()
+	}
 	b.broker.Close()
 	stopped := b.coord.Close()
 	b.events.close()

@@ -35,7 +35,7 @@ func (c *serveCommand) Run(ctx context.Context, s *streams) error {
 		return err
 	}
 	log := newLogger(s)
-	conf.Log = log
+	conf.Log, conf.Version = log, version
 	if err := openWeb(ctx, layers, &conf); err != nil {
 		return err
 	}
