@@ -22,6 +22,9 @@ func write(t testing.TB, c Config, rel, text string) {
 	if _, err := f.WriteAt([]byte(text), 0); err != nil {
 		t.Fatal(err)
 	}
+	if err := f.Sync(); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func TestFolderIsMadeAndOpenedAgain(t *testing.T) {
@@ -70,6 +73,39 @@ func TestFolderVersions(t *testing.T) {
 				closeMedium(t, m)
 			}
 		})
+	}
+}
+
+// A folder of an earlier version becomes one of this, whatever happens meanwhile.
+func TestFolderBecomesThisVersion(t *testing.T) {
+	for n := int64(0); ; n++ {
+		fsys := vfs.NewCrashMem()
+		c := testConfig(fsys)
+		m, _ := recoverFrom(t, c)
+		want := flushBatches(t, m, 1, 3, 100)
+		closeMedium(t, m)
+		write(t, c, formatName, "rota data folder\nversion 1\n")
+		if err := vfs.SyncDir(fsys, c.Dir); err != nil {
+			t.Fatal(err)
+		}
+		fsys.CrashAfter(fsys.Calls() + n)
+		m, h, err := tryRecover(c)
+		opened := err == nil
+		if opened {
+			wantOffsets(t, h, want)
+			_ = m.Close()
+		}
+		fsys.Crash()
+		c.FS = fsys.CrashClone(uint64(n))
+		m, h = recoverFrom(t, c)
+		wantOffsets(t, h, want)
+		closeMedium(t, m)
+		if b, err := vfs.ReadFile(c.FS, filepath.Join(c.Dir, formatName), 100); err != nil || string(b) != "rota data folder\nversion 2\n" {
+			t.Errorf("crash after %d calls: format holds %q, %v", n, b, err)
+		}
+		if opened {
+			return
+		}
 	}
 }
 
