@@ -33,17 +33,16 @@ func gantt(r *story.Rebalance, took time.Duration, narrow bool) *drawing {
 	g := &ganttPicture{r: r, took: max(took, time.Millisecond), drawing: &drawing{
 		W: 1000, Class: "wide", Title: "Timeline of the rebalance", Desc: strings.Join(r.Sentences(), " "),
 	}}
-	g.left, g.right, g.rowHeight = 230, 780, 30
+	g.left, g.right, g.rowHeight = 250, 680, 36
 	if narrow {
 		g.W, g.Class, g.narrow = 350, "narrow", true
-		g.left, g.right, g.rowHeight = 4, 346, 46
+		g.left, g.right, g.rowHeight = 4, 346, 42
 	}
 	g.axis(len(rows))
 	g.phases()
 	y := g.top + 40
 	for i := range rows {
-		g.row(&rows[i], y)
-		y += g.rowHeight
+		y += g.row(&rows[i], y)
 	}
 	if more > 0 {
 		g.text(4, y+14, "hint start", fmt.Sprintf("and %d more, who were there sooner", more))
@@ -72,7 +71,10 @@ func (g *ganttPicture) at(t time.Duration) float64 {
 // axis draws the scale and its lines.
 func (g *ganttPicture) axis(rows int) {
 	g.top = 22
-	bottom := g.top + 40 + float64(rows)*g.rowHeight
+	bottom := g.top + 34
+	if !g.narrow {
+		bottom += float64(rows) * g.rowHeight
+	}
 	marks := 6
 	if g.narrow {
 		marks = 3
@@ -124,7 +126,10 @@ func (g *ganttPicture) phases() {
 		}
 	}
 	if !g.narrow {
-		g.text(4, g.top+19, "label", "phases")
+		g.text(4, g.top+20, "label", "phases")
+		if g.r.Sync != nil {
+			g.text(g.right+14, g.top+20, "change start", "assigned after "+story.Took(sync))
+		}
 	}
 	g.phase("join", "joining", 0, join, g.r.Join == nil)
 	if sync > 0 || g.r.Join != nil {
@@ -150,8 +155,8 @@ func (g *ganttPicture) phase(class, name string, from, to time.Duration, running
 }
 
 // row draws one member: how long it was waited for, how long it waited itself,
-// and what it has now.
-func (g *ganttPicture) row(w *row, y float64) {
+// and what it has now. It returns how high that is.
+func (g *ganttPicture) row(w *row, y float64) float64 {
 	name := memberName(w.member)
 	var tags []string
 	if w.trigger {
@@ -161,21 +166,21 @@ func (g *ganttPicture) row(w *row, y float64) {
 		tags = append(tags, "leader")
 	}
 	tag := strings.Join(tags, ", ")
-	bar := y + 6
+	bar := y + 5
 	if g.narrow {
 		bar = y + 20
 		label := name
 		if tag != "" {
 			label += "  (" + tag + ")"
 		}
-		g.text(4, y+13, "label", fit(label, 210))
+		g.text(4, y+13, "label", fit(label, g.right-56))
 	} else {
 		room := g.left - 16
 		if tag != "" {
 			room -= widthOf(tag) + 10
-			g.text(g.left-10, y+19, "tag end", tag)
+			g.text(g.left-10, y+17, "tag end", tag)
 		}
-		g.text(4, y+19, "label", fit(name, room))
+		g.text(4, y+17, "label", fit(name, room))
 	}
 	const height = 16
 	piece := func(from, to time.Duration, class, title string) {
@@ -206,37 +211,62 @@ func (g *ganttPicture) row(w *row, y float64) {
 	if w.gone >= 0 {
 		x := g.at(w.gone)
 		g.line(x, bar-3, x, bar+height+3, "loss")
-		text := w.how + " " + story.Took(w.gone)
+		text := w.how
+		if w.gone > 0 {
+			text += " after " + story.Took(w.gone)
+		}
 		if x+widthOf(text)+8 < g.right || g.narrow && x < g.right/2 {
 			g.text(x+5, bar+12, "losstext start", text)
 		} else {
 			g.text(x-5, bar+12, "losstext end", text)
 		}
 	}
-	g.changes(w, y)
+	return g.changes(w, y)
 }
 
-// changes writes what the assignment changed for the member.
-func (g *ganttPicture) changes(w *row, y float64) {
+// changes writes what the assignment gave to the member and took from it, and
+// returns how high the row is.
+func (g *ganttPicture) changes(w *row, y float64) float64 {
 	a := w.assigned
 	if a == nil || g.r.Assignment == nil || !g.r.Assignment.Decoded {
-		return
+		return g.rowHeight
 	}
-	x, base, anchor := g.right+14, y+19, "start"
+	x, base, room := g.right+14, y+13, float64(g.W)-g.right-18
 	if g.narrow {
-		x, base, anchor = g.right, y+13, "end"
+		x, base, room = g.left, y+51, g.right-g.left
+		g.text(g.right, y+13, "change end", fmt.Sprintf("has %d", a.Partitions))
 	}
-	text := fmt.Sprintf("has %d", a.Partitions)
+	line := func(class, text string) {
+		g.text(x, base, class+" start", fit(text, room))
+		base += 15
+	}
+	if a.GainedN+a.LostN == 0 && !g.narrow {
+		base = y + 17
+		line("change", fmt.Sprintf("kept all %d", a.Partitions))
+		return g.rowHeight
+	}
+	if a.GainedN > 0 != (a.LostN > 0) && !g.narrow {
+		base = y + 17 // one line stands in the middle
+	}
 	if a.GainedN > 0 {
-		text += fmt.Sprintf("  +%d", a.GainedN)
+		line("gained", fmt.Sprintf("+%d  %s", a.GainedN, partsText(a.Gained)))
 	}
 	if a.LostN > 0 {
-		text += fmt.Sprintf("  -%d", a.LostN)
+		line("lost", fmt.Sprintf("-%d  %s", a.LostN, partsText(a.Lost)))
 	}
-	if a.GainedN+a.LostN == 0 {
-		text += "  kept all"
+	if g.narrow {
+		return base - y + 2
 	}
-	g.text(x, base, "change "+anchor, text)
+	return g.rowHeight
+}
+
+// partsText names partitions in short.
+func partsText(list []story.TopicPartitions) string {
+	words := make([]string, len(list))
+	for i := range list {
+		words[i] = list[i].Topic + " " + story.Ranges(list[i].Partitions)
+	}
+	return strings.Join(words, ", ")
 }
 
 // ganttRows lists who had a part in the rebalance, those that took longest

@@ -17,11 +17,11 @@ type groupData struct {
 	Machine, Strip, Gantt []*drawing
 	Rebalance             *toldRebalance
 	// Selected is true if the reader chose the rebalance.
-	Selected  bool
-	MostLag   int64
-	Moves     []move
-	MoreMoves int
-	Advice    []string
+	Selected bool
+	MostLag  int64
+	Moves    []move
+	Moved    int // partitions
+	Advice   []string
 	// Topics sums up the offsets by topic.
 	Topics []topicLag
 	// Recorded is false if no history is kept.
@@ -89,7 +89,7 @@ func (s *Server) showGroup(r *http.Request) (*view, error) {
 			d.Gantt = append(d.Gantt, gantt(chosen, took, narrow))
 			d.Strip = append(d.Strip, strip(id, detail.Past, t.Key, s.c.Survey.Now().UnixMilli(), narrow))
 		}
-		d.Moves, d.MoreMoves = moves(chosen.Assignment)
+		d.Moves, d.Moved = moves(chosen.Assignment)
 	}
 	return &view{Title: text(id), Nav: "groups", Main: "group.html", Data: d, Live: true}, nil
 }
@@ -110,62 +110,93 @@ func byTopic(all []survey.Committed) []topicLag {
 	return list
 }
 
-// move is one partition that has another owner than before.
+// move is what went from one member to another.
 type move struct {
-	Topic     string
-	Partition int32
-	From, To  *story.Member // nil: nobody
+	From, To string
+	// Nobody says that From is no member's name.
+	Nobody bool
+	Parts  []story.TopicPartitions
+	Count  int
 }
 
 // maxMoves bounds the table of moves.
-const maxMoves = 200
+const maxMoves = 100
 
-// moves pairs what members gained with what others lost.
-func moves(a *story.Assignment) (list []move, more int) {
+// moves pairs what members gained with what others lost: the most first.
+func moves(a *story.Assignment) (list []move, partitions int) {
 	if a == nil || !a.Decoded {
 		return nil, 0
 	}
-	type key struct {
+	type partition struct {
 		topic string
 		index int32
 	}
-	at := map[key]int{}
-	find := func(topic string, p int32) *move {
-		k := key{topic, p}
-		i, ok := at[k]
+	lost := map[partition]*story.Member{}
+	for i := range a.Members {
+		for _, t := range a.Members[i].Lost {
+			for _, p := range t.Partitions {
+				lost[partition{t.Topic, p}] = &a.Members[i].Member
+			}
+		}
+	}
+	type pair struct{ from, to string }
+	at := map[pair]int{}
+	add := func(from, to *story.Member, topic string, index int32) {
+		m := move{From: nobodyText(a), To: "nobody", Nobody: from == nil}
+		var key pair
+		if from != nil {
+			m.From, key.from = text(memberName(from)), from.ID
+		}
+		if to != nil {
+			m.To, key.to = text(memberName(to)), to.ID
+		}
+		i, ok := at[key]
 		if !ok {
 			i = len(list)
-			at[k] = i
-			list = append(list, move{Topic: topic, Partition: p})
+			at[key] = i
+			list = append(list, m)
 		}
-		return &list[i]
+		list[i].add(topic, index)
+		partitions++
 	}
 	for i := range a.Members {
-		m := &a.Members[i]
-		for _, t := range m.Gained {
+		for _, t := range a.Members[i].Gained {
 			for _, p := range t.Partitions {
-				find(t.Topic, p).To = &m.Member
-			}
-		}
-		for _, t := range m.Lost {
-			for _, p := range t.Partitions {
-				find(t.Topic, p).From = &m.Member
+				add(lost[partition{t.Topic, p}], &a.Members[i].Member, t.Topic, p)
+				delete(lost, partition{t.Topic, p})
 			}
 		}
 	}
-	slices.SortFunc(list, func(a, b move) int {
-		return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.Partition, b.Partition))
-	})
-	if n := len(list) - maxMoves; n > 0 {
-		return list[:maxMoves], n
+	for i := range a.Members {
+		for _, t := range a.Members[i].Lost {
+			for _, p := range t.Partitions {
+				if _, left := lost[partition{t.Topic, p}]; left {
+					add(&a.Members[i].Member, nil, t.Topic, p)
+				}
+			}
+		}
 	}
-	return list, 0
+	slices.SortStableFunc(list, func(x, y move) int { return cmp.Compare(y.Count, x.Count) })
+	return list[:min(len(list), maxMoves)], partitions
 }
 
-// Name is how a table calls the owner.
-func (m *move) Name(of *story.Member) string {
-	if of == nil {
-		return "nobody"
+func (m *move) add(topic string, index int32) {
+	m.Count++
+	if n := len(m.Parts); n == 0 || m.Parts[n-1].Topic != topic {
+		m.Parts = append(m.Parts, story.TopicPartitions{Topic: topic})
 	}
-	return text(memberName(of))
+	t := &m.Parts[len(m.Parts)-1]
+	t.Partitions = append(t.Partitions, index)
+}
+
+// nobodyText says who had the partitions that no present member had: events do
+// not name the owners that are gone.
+func nobodyText(a *story.Assignment) string {
+	switch {
+	case a.Orphaned > 0 && a.Added > 0:
+		return "nobody, or a member that is gone"
+	case a.Orphaned > 0:
+		return "a member that is gone"
+	}
+	return "nobody"
 }

@@ -126,8 +126,8 @@ var narrowNodes = []node{
 }
 
 var narrowEdges = []edge{
-	{arrowFirst, "M40 46 V86 m-4 -8 l4 8 l4 -8", 48, 74, "start", "a member joins"},
-	{arrowNobody, "M150 94 C150 70 140 66 118 50 m-4 8 l4 -8 l4 8", 152, 66, "start", "nobody is left"},
+	{arrowFirst, "M24 46 V86 m-4 -8 l4 8 l4 -8", 32, 74, "start", "joins"},
+	{arrowNobody, "M96 94 V54 m-4 8 l4 -8 l4 8", 104, 74, "start", "nobody is left"},
 	{arrowAll, "M66 134 V174 m-4 -8 l4 8 l4 -8", 74, 158, "start", "all have joined"},
 	{arrowPlan, "M66 222 V258 m-4 -8 l4 8 l4 -8", 74, 244, "start", "assigned"},
 	{arrowAgain, "M126 286 C330 286 330 104 190 104 m8 -4 l-8 4 l8 4", 284, 290, "end", ""},
