@@ -90,8 +90,15 @@ func (s *Server) commitInTransaction(c *Call, req *kmsg.TxnOffsetCommitRequest, 
 		return refuse(kerr.InvalidGroupID.Code)
 	}
 	permit := s.Coordinator.TakePermit(req.Group, req.ProducerID)
-	defer permit.Release()
-	if code := s.offsetsInTransaction(c, req); code != 0 {
+	defer func() { permit.Release() }()
+	code := s.offsetsInTransaction(c, req)
+	for ; code == 0 && c.Version >= 5 && !permit.Good(); code = s.offsetsInTransaction(c, req) {
+		// The coordinator has waited for the end of the transaction before,
+		// whose marker made the permit void.
+		permit.Release()
+		permit = s.Coordinator.TakePermit(req.Group, req.ProducerID)
+	}
+	if code != 0 {
 		return refuse(code)
 	}
 	answers := make(chan group.Response, 1)

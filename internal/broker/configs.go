@@ -132,6 +132,7 @@ func (b *Broker) applySettings() {
 		b.applyTopic(t)
 	}
 	b.applyGroups()
+	b.applyTransactions()
 }
 
 // applyGroups makes the settings of now hold in the coordinator.

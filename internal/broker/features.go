@@ -75,6 +75,7 @@ func (b *Broker) UpdateFeature(ctx context.Context, u FeatureUpdate) error {
 		if err := b.Catalog.ConfigureBroker(context.WithoutCancel(ctx), map[string]*string{featurePrefix + f.Name: &level}); err != nil {
 			return fmt.Errorf("change the level of %s: %w", f.Name, err)
 		}
+		b.applyTransactions()
 		return nil
 	}
 	return Refuse(kerr.InvalidUpdateVersion, "This broker does not have the feature %s.", u.Name)

@@ -42,11 +42,12 @@ type verificationKey struct {
 
 // verification is a question to the coordinator, and what waits for the answer.
 type verification struct {
-	key     verificationKey
-	topic   string
-	index   int32
-	guard   storage.Guard
-	waiting []waitingBatch // guarded by verifications.mu
+	key      verificationKey
+	topic    string
+	index    int32
+	sequence int32 // of the first batch that waits
+	guard    storage.Guard
+	waiting  []waitingBatch // guarded by verifications.mu
 }
 
 type waitingBatch struct {
@@ -67,10 +68,10 @@ func (b *Broker) appendTransactional(log *storage.Log, topic string, h *record.H
 	switch {
 	case err != nil:
 		refuseAppend(done, err)
-	case !needed:
+	case !needed || !p.Transaction.Adds && !b.Settings().Bool("transaction.partition.verification.enable"):
 		log.AppendVerified(p.Batch, guard, p.Ack, done)
 	default:
-		v := &verification{key: key, topic: topic, index: p.Partition, guard: guard}
+		v := &verification{key: key, topic: topic, index: p.Partition, sequence: h.BaseSequence, guard: guard}
 		if b.verifying.begin(v, p.Batch, w) {
 			p.Transaction.asks = append(p.Transaction.asks, v)
 		}
@@ -174,11 +175,32 @@ func (b *Broker) ask(t *Transaction, same []*verification, run func(func())) {
 	b.Transactions.Submit(t.ID, req, func(r txn.Response) {
 		run(func() {
 			added, _ := r.(txn.AddedPartitions)
+			var again []*verification
 			for i, v := range same {
-				b.settleVerification(v, t.produceError(added.Codes[i]))
+				err := t.produceError(added.Codes[i])
+				if err == nil && t.Adds && v.renew() {
+					again = append(again, v)
+					continue
+				}
+				b.settleVerification(v, err)
+			}
+			if len(again) > 0 {
+				b.ask(t, again, run)
 			}
 		})
 	})
+}
+
+// renew takes another guard if the one that was taken is void, and reports
+// whether it has: the coordinator has let the request wait for the end of the
+// transaction before, whose marker made the guard void. It must be asked again.
+func (v *verification) renew() bool {
+	guard, needed, err := v.key.log.Verification(v.key.producer, v.key.epoch, v.sequence)
+	if err != nil || !needed || guard == v.guard {
+		return false
+	}
+	v.guard = guard
+	return true
 }
 
 func refuseAppend(done func(storage.Appended), err error) {

@@ -44,6 +44,10 @@ var properties = allProperties()
 // setting.
 var ownProperties = []Property{
 	{
+		Name: "add.partitions.to.txn.retry.backoff.max.ms", Kind: catalog.KindInt, Default: "100", Min: 0, Max: anyInt, Dynamic: true,
+		Doc: "How long a request of a transactional producer waits for the end of the transaction before, until it is answered with CONCURRENT_TRANSACTIONS.",
+	},
+	{
 		Name: "auto.create.topics.enable", Kind: catalog.KindBool, Default: "true",
 		Doc: "Whether a Metadata request may create the topics that it names and that do not exist.",
 	},
@@ -198,6 +202,34 @@ var ownProperties = []Property{
 	{
 		Name: "tail.max.bytes", Kind: catalog.KindLong, Default: "67108864", Min: 1 << 20, Max: anyLong,
 		Doc: "Rota: how many bytes of fresh batches are kept in memory for consumers that keep up.",
+	},
+	{
+		Name: "transaction.abort.timed.out.transaction.cleanup.interval.ms", Kind: catalog.KindInt, Default: "1000", Min: 1, Max: anyInt, Dynamic: true,
+		Doc: "How often transactions are looked for that are open for longer than their producer allows; they are aborted. Kafka's default is 10000.",
+	},
+	{
+		Name: "transaction.max.timeout.ms", Kind: catalog.KindInt, Default: "900000", Min: 1, Max: anyInt, Dynamic: true,
+		Doc: "The longest transaction.timeout.ms that a producer may ask for.",
+	},
+	{
+		Name: "transaction.partition.verification.enable", Kind: catalog.KindBool, Default: "true", Dynamic: true,
+		Doc: "Whether a transactional batch is taken only if its partition has been added to the transaction.",
+	},
+	{
+		Name: "transaction.remove.expired.transaction.cleanup.interval.ms", Kind: catalog.KindInt, Default: "3600000", Min: 1, Max: anyInt, Dynamic: true,
+		Doc: "The pause between two looks for transactional ids that have expired.",
+	},
+	{
+		Name: "transaction.state.log.num.partitions", Kind: catalog.KindInt, Default: "50", Min: 1, Max: MaxPartitions,
+		Doc: "The number of partitions of __transaction_state. It takes effect when the topic is created, with the first transactional producer, and never again.",
+	},
+	{
+		Name: "transaction.two.phase.commit.enable", Kind: catalog.KindBool, Default: "false", Dynamic: true,
+		Doc: "Whether a producer may have transactions that never time out, because something outside of Kafka decides on them (KIP-939).",
+	},
+	{
+		Name: "transactional.id.expiration.ms", Kind: catalog.KindInt, Default: "604800000", Min: 1, Max: anyInt, Dynamic: true,
+		Doc: "How long a transactional id is remembered after its last transaction.",
 	},
 }
 

@@ -30,6 +30,19 @@ func (b *Broker) OpenTopics(ctx context.Context) error {
 	return err
 }
 
+// logOf returns the log of a partition of an internal topic.
+func (b *Broker) logOf(topic string, p int32) (*storage.Log, error) {
+	t, ok := b.Catalog.View().Topic(topic)
+	if !ok {
+		return nil, fmt.Errorf("there is no topic %s", topic)
+	}
+	log, ok := b.Store.Log(storage.Partition{Topic: t.ID, Index: p})
+	if !ok {
+		return nil, fmt.Errorf("there is no log of %s-%d", topic, p)
+	}
+	return log, nil
+}
+
 // offsetsTopicConfig is what __consumer_offsets is made with.
 func offsetsTopicConfig() map[string]string {
 	return map[string]string{
@@ -51,13 +64,5 @@ func (b *Broker) OffsetsPartitions() int32 {
 
 // OffsetsLog is the log of partition p of __consumer_offsets.
 func (b *Broker) OffsetsLog(p int32) (*storage.Log, error) {
-	t, ok := b.Catalog.View().Topic(OffsetsTopic)
-	if !ok {
-		return nil, fmt.Errorf("there is no topic %s", OffsetsTopic)
-	}
-	log, ok := b.Store.Log(storage.Partition{Topic: t.ID, Index: p})
-	if !ok {
-		return nil, fmt.Errorf("there is no log of %s-%d", OffsetsTopic, p)
-	}
-	return log, nil
+	return b.logOf(OffsetsTopic, p)
 }

@@ -80,8 +80,11 @@ func (b *Broker) AlterTopic(ctx context.Context, name string, a Alteration) erro
 		return fmt.Errorf("change settings of topic %s: %w", name, err)
 	}
 	b.applyTopic(t)
-	if t.Name == OffsetsTopic {
+	switch t.Name {
+	case OffsetsTopic:
 		b.applyGroups()
+	case TransactionsTopic:
+		b.applyTransactions()
 	}
 	return nil
 }

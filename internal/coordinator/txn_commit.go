@@ -55,8 +55,8 @@ func (s *endings) end(key ending) {
 	delete(s.permits, key)
 }
 
-// good reports whether no marker has come since the permit was taken.
-func (p *Permit) good() bool {
+// Good reports whether no marker has come since the permit was taken.
+func (p *Permit) Good() bool {
 	p.of.mu.Lock()
 	defer p.of.mu.Unlock()
 	return !p.void
@@ -108,7 +108,7 @@ func (c *Coordinator) CommitInTransaction(groupID string, req group.TxnCommit, p
 	}
 	asked := input[group.Request, group.Response, group.Event]{asked: true, req: req, id: groupID, done: done}
 	if !c.runners[c.PartitionOf(groupID)].control(func(r *runner[group.Request, group.Response, group.Event]) {
-		if !p.good() {
+		if !p.Good() {
 			r.refused = append(r.refused, Release[group.Response]{Done: done, Body: group.Refuse(req, codeInvalidTxnState)})
 			return
 		}

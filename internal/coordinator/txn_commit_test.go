@@ -33,7 +33,7 @@ func TestPermitsAreVoidFromTheMarkerOn(t *testing.T) {
 		{"of another producer", otherProducer, true},
 		{"taken later", later, true},
 	} {
-		if c.p.good() != c.good {
+		if c.p.Good() != c.good {
 			t.Errorf("%s: good is %t", c.name, !c.good)
 		}
 		c.p.Release()
