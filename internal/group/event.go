@@ -37,6 +37,9 @@ type Event struct {
 	// OldProtocols and NewProtocols are what the member of a RebalanceStarted
 	// offered before and offers now, if CauseProtocolsChanged.
 	OldProtocols, NewProtocols []Protocol
+	// Leader is true if that member is the leader, whose joining again is cause
+	// enough.
+	Leader bool
 	// ProtocolType and Protocol are those of the new generation.
 	ProtocolType, Protocol string
 	// Before and After are the group records before and after an assignment;

@@ -89,7 +89,7 @@ func (g *Group) enterAgain(t Ticket, r *Join) {
 		}
 		why := Event{Cause: CauseLeaderRejoined}
 		if !same {
-			why = Event{Cause: CauseProtocolsChanged, OldProtocols: before, NewProtocols: r.Protocols}
+			why = Event{Cause: CauseProtocolsChanged, OldProtocols: before, NewProtocols: r.Protocols, Leader: m == g.leader && g.state == Stable}
 		}
 		g.rejoin(t, r, m)
 		why.Member = m.ref()

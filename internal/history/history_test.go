@@ -309,6 +309,35 @@ func TestTranslate(t *testing.T) {
 	}
 }
 
+// A leader whose metadata differs in no more than the generation and the
+// assignor's own bytes joins again as leaders do.
+func TestLeaderThatOnlyJoinsAgain(t *testing.T) {
+	offer := func(s schema.Subscription) []group.Protocol {
+		s.Version = 3
+		return []group.Protocol{{Name: "sticky", Metadata: schema.AppendSubscription(nil, s)}}
+	}
+	topics := []string{"a"}
+	old := offer(schema.Subscription{Topics: topics, Generation: 1, UserData: []byte{1}})
+	for _, c := range []struct {
+		now  []group.Protocol
+		want story.Cause
+	}{
+		{offer(schema.Subscription{Topics: topics, Generation: 2, UserData: []byte{2}}), story.CauseLeaderRejoined},
+		{offer(schema.Subscription{Topics: []string{"a", "b"}, Generation: 2}), story.CauseProtocolsChanged},
+		{offer(schema.Subscription{Topics: topics, Owned: []schema.TopicPartitions{{Topic: "a", Partitions: []int32{0}}}}), story.CauseProtocolsChanged},
+		{[]group.Protocol{{Name: "sticky", Metadata: []byte{9}}}, story.CauseProtocolsChanged},
+	} {
+		e := group.Event{Kind: group.RebalanceStarted, Cause: group.CauseProtocolsChanged, Leader: true, OldProtocols: old, NewProtocols: c.now}
+		got := Translate("g", &e)
+		if got.Cause != c.want || (got.Changed == nil) != (c.want == story.CauseLeaderRejoined) {
+			t.Errorf("%s, %+v; want %s", got.Cause, got.Changed, c.want)
+		}
+		if e.Leader = false; Translate("g", &e).Cause != story.CauseProtocolsChanged {
+			t.Error("one that does not lead has changed nothing")
+		}
+	}
+}
+
 // TestNamesAreThoseOfTheStory holds the two vocabularies together.
 func TestNamesAreThoseOfTheStory(t *testing.T) {
 	kinds := []story.Kind{

@@ -56,6 +56,9 @@ func Translate(id string, e *group.Event) story.Event {
 	}
 	if e.Cause == group.CauseProtocolsChanged && e.Kind == group.RebalanceStarted {
 		s.Changed = changeOf(e.OldProtocols, e.NewProtocols)
+		if e.Leader && !matters(s.Changed) {
+			s.Cause, s.Changed = story.CauseLeaderRejoined, nil
+		}
 	}
 	if e.After != nil {
 		s.Assignment = story.Compare(e.Before, e.After)
@@ -128,7 +131,15 @@ func compareMetadata(c *story.Change, before, after []byte) {
 	c.TopicsAdded, c.TopicsRemoved = less(a.Topics, b.Topics), less(b.Topics, a.Topics)
 	c.Owned = !sameOwned(a.Owned, b.Owned)
 	c.UserData = !bytes.Equal(a.UserData, b.UserData)
-	c.Opaque = len(c.TopicsAdded)+len(c.TopicsRemoved) == 0 && !c.Owned && !c.UserData
+	c.Opaque = (a.Rack == nil) != (b.Rack == nil) || a.Rack != nil && *a.Rack != *b.Rack
+}
+
+// matters is false if all that changed are bytes that do so whenever a client
+// joins again: the generation that it knows, in the subscription (KIP-792) or
+// in the user data of a sticky assignor. A leader that comes with those alone
+// came for another reason.
+func matters(c *story.Change) bool {
+	return len(c.ProtocolsBefore)+len(c.ProtocolsAfter)+len(c.TopicsAdded)+len(c.TopicsRemoved) > 0 || c.Owned || c.Opaque
 }
 
 // less lists what is in a and not in b, sorted.
