@@ -14,6 +14,7 @@ type Gate struct {
 
 	mu    sync.Mutex
 	count map[storage.Partition]int // segments in the last manifest
+	moved func()                    // called after each round of settling
 }
 
 // door is open or shut.
@@ -79,6 +80,9 @@ func (g *Gate) Settle(moves []storage.Move) error {
 			g.count = make(map[storage.Partition]int)
 		}
 		g.count[moves[i].Manifest.Partition] = len(moves[i].Manifest.Segments)
+	}
+	if g.moved != nil {
+		g.moved()
 	}
 	return err
 }
