@@ -18,6 +18,7 @@ import (
 	"rota/internal/group"
 	"rota/internal/history"
 	"rota/internal/hooks"
+	"rota/internal/machine"
 	"rota/internal/storage"
 	"rota/internal/storage/disk"
 	"rota/internal/vfs"
@@ -117,6 +118,10 @@ func Start(ctx context.Context, c Config) (_ *Broker, err error) {
 	}
 	undo = append(undo, func() { _ = b.coord.Close() })
 	b.broker.Coordinator = b.coord
+	if err = startTransactions(c, b); err != nil {
+		return nil, err
+	}
+	undo = append(undo, func() { _ = b.broker.Transactions.Close() })
 	b.broker.FinishDeletes()
 
 	b.serve(c, h)
@@ -228,6 +233,16 @@ func (b *Broker) takeEvents(id string, events []group.Event) {
 	if b.history != nil {
 		b.history.Take(id, events)
 	}
+}
+
+// startTransactions starts to load the transactional ids, if there are any.
+func startTransactions(c Config, b *Broker) (err error) {
+	origin, wall := time.Now(), c.Now
+	config := b.broker.TransactionsConfig()
+	config.Now = func() machine.Now { return machine.Now{Mono: time.Since(origin), Wall: wall().UnixMilli()} }
+	config.CrashDir, config.Log = c.DataDir, c.Log
+	b.broker.Transactions, err = coordinator.StartTransactions(config)
+	return err
 }
 
 // serve accepts connections.

@@ -12,13 +12,16 @@ func (b *Broker) shutdown(ctx context.Context) error {
 	}
 	// Clients that are cut off get no answer, which promises nothing; that is
 	// no failure of the broker's.
-	_ = b.server.Shutdown(ctx, func(ctx context.Context) { _ = b.coord.Drain(ctx) })
+	_ = b.server.Shutdown(ctx, func(ctx context.Context) {
+		_ = b.broker.Transactions.Drain(ctx)
+		_ = b.coord.Drain(ctx)
+	})
 	b.serving.Wait()
 	if b.web != nil {
 		b.web.Close()
 	}
 	b.broker.Close()
-	stopped := b.coord.Close()
+	stopped := errors.Join(b.broker.Transactions.Close(), b.coord.Close())
 	b.events.close()
 	if b.history != nil {
 		b.history.Close()
