@@ -55,6 +55,7 @@ bench: build
 
 docs: build
 	$(GO) test ./internal/config -run ConfigDoc -update
+	$(GO) test ./internal/metrics -run MetricsDoc -update
 	$(GO) test ./internal/api -run ProtocolDoc -update
 	$(GO) test ./internal/explore -run "Coverage|Reports" -update
 

@@ -92,7 +92,7 @@ func (c *collector) groups(ctx context.Context, s sink) {
 }
 
 // each sends what single groups have.
-func (*collector) each(s sink, list []survey.Group) {
+func (c *collector) each(s sink, list []survey.Group) {
 	state, members, lag := s.several(groupState), s.several(groupMembers), s.several(groupLag)
 	for i := range list {
 		g := &list[i]
@@ -101,6 +101,46 @@ func (*collector) each(s sink, list []survey.Group) {
 		members(float64(g.Members), id)
 		lag(float64(g.Lag), id)
 	}
+	if c.c.History == nil {
+		return
+	}
+	began, expired := s.several(groupRebalances), s.several(groupExpired)
+	dropped, refused := s.several(groupDropped), s.several(groupRefused)
+	for i := range list {
+		n := c.c.History.Group(list[i].ID)
+		id := label(list[i].ID)
+		for cause, times := range n.Rebalances {
+			began(float64(times), id, string(cause))
+		}
+		expired(float64(n.Expired), id)
+		dropped(float64(n.Dropped), id)
+		refused(float64(n.RefusedCommits), id)
+		if n.Join.Count > 0 {
+			s.coarse(groupPhase, n.Join, id, "join")
+		}
+		if n.Sync.Count > 0 {
+			s.coarse(groupPhase, n.Sync, id, "sync")
+		}
+	}
+}
+
+// history sends what happened to all groups together.
+func (c *collector) history(s sink) {
+	if c.c.History == nil {
+		return
+	}
+	n := c.c.History.Totals()
+	began := s.several(rebalances)
+	for cause, times := range n.Rebalances {
+		began(float64(times), string(cause))
+	}
+	s.buckets(phaseTime, n.Join, "join")
+	s.buckets(phaseTime, n.Sync, "sync")
+	s.put(expired, float64(n.Expired))
+	s.put(dropped, float64(n.Dropped))
+	s.put(refusedTotal, float64(n.RefusedCommits))
+	s.put(offsetsGone, float64(n.ExpiredOffsets))
+	s.put(historyLost, float64(c.c.History.Counts().Dropped.Load()))
 }
 
 func truth(b bool) float64 {

@@ -16,6 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"rota/internal/history"
 	"rota/internal/survey"
 	"rota/internal/wire"
 )
@@ -24,6 +25,8 @@ import (
 type Config struct {
 	Survey *survey.Source
 	Server *wire.Server
+	// History counts what happens to groups; nil if none is kept.
+	History *history.History
 	// Version is that of the program.
 	Version string
 	// Log receives what a scrape cannot tell.
@@ -73,5 +76,6 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 	c.connections(s)
 	c.storage(s)
 	c.shards(s)
+	c.history(s)
 	c.groups(ctx, s)
 }

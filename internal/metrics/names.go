@@ -59,11 +59,24 @@ var (
 	shardOpen  = metric{"rota_coordinator_shard_requests_open", gauge, "Requests that a shard has not answered, parked ones among them.", []string{"partition"}}
 	shardLoad  = metric{"rota_coordinator_shard_load_seconds", gauge, "How long the last load of a shard took.", []string{"partition"}}
 
-	groupsByState  = metric{"rota_groups", gauge, "Consumer groups by state.", []string{"state"}}
-	groupsNotShown = metric{"rota_groups_not_exported", gauge, "Groups that have no metrics of their own because of rota.metrics.groups.max.", nil}
-	groupState     = metric{"rota_group_state", gauge, "1 for the state that a group is in.", []string{"group", "state"}}
-	groupMembers   = metric{"rota_group_members", gauge, "Members of a group.", []string{"group"}}
-	groupLag       = metric{"rota_group_lag_records", gauge, "Records behind the committed offsets of a group.", []string{"group"}}
+	rebalances   = metric{"rota_rebalances_total", counter, "Rebalances that began, by cause.", []string{"cause"}}
+	phaseTime    = metric{"rota_rebalance_phase_duration_seconds", histogram, "How long the phases of rebalances took: join, until all members were in; sync, until the leader's assignment was.", []string{"phase"}}
+	expired      = metric{"rota_members_expired_total", counter, "Members that were silent for longer than their session.", nil}
+	dropped      = metric{"rota_members_dropped_total", counter, "Members that missed the deadline to join again or to sync.", nil}
+	refusedTotal = metric{"rota_commits_refused_total", counter, "Commits that came from no member, or of another generation.", nil}
+	offsetsGone  = metric{"rota_offsets_expired_total", counter, "Committed offsets that were past their retention.", nil}
+	historyLost  = metric{"rota_history_dropped_total", counter, "Events that are not in the history of groups because there were too many at a time.", nil}
+
+	groupsByState   = metric{"rota_groups", gauge, "Consumer groups by state.", []string{"state"}}
+	groupsNotShown  = metric{"rota_groups_not_exported", gauge, "Groups that have no metrics of their own because of rota.metrics.groups.max.", nil}
+	groupState      = metric{"rota_group_state", gauge, "1 for the state that a group is in.", []string{"group", "state"}}
+	groupMembers    = metric{"rota_group_members", gauge, "Members of a group.", []string{"group"}}
+	groupRebalances = metric{"rota_group_rebalances_total", counter, "Rebalances of a group that began, by cause.", []string{"group", "cause"}}
+	groupPhase      = metric{"rota_group_rebalance_phase_duration_seconds", histogram, "How long the phases of a group's rebalances took.", []string{"group", "phase"}}
+	groupExpired    = metric{"rota_group_members_expired_total", counter, "Members of a group that were silent for longer than their session.", []string{"group"}}
+	groupDropped    = metric{"rota_group_members_dropped_total", counter, "Members of a group that missed a deadline.", []string{"group"}}
+	groupRefused    = metric{"rota_group_commits_refused_total", counter, "Commits to a group that were refused.", []string{"group"}}
+	groupLag        = metric{"rota_group_lag_records", gauge, "Records behind the committed offsets of a group.", []string{"group"}}
 )
 
 // all lists the metrics in the order of the page.
@@ -73,7 +86,9 @@ func all() []metric {
 		connections, accepted, refused, received, sent, unanswered, requestDuration, budget, waiting,
 		flushDuration, flushSize, flushFailed, journalBytes, tailBytes, logBytes, freeBytes, topics, partitions, damaged,
 		shardState, shardQueue, shardOpen, shardLoad,
+		rebalances, phaseTime, expired, dropped, refusedTotal, offsetsGone, historyLost,
 		groupsByState, groupsNotShown, groupState, groupMembers, groupLag,
+		groupRebalances, groupPhase, groupExpired, groupDropped, groupRefused,
 	}
 }
 
@@ -102,14 +117,20 @@ func (s sink) several(m metric) func(value float64, labels ...string) {
 	}
 }
 
-// buckets sends a meter. Bounds below the first and above the last hit are left
-// to what Prometheus makes of their neighbours.
-func (s sink) buckets(m metric, r meter.Reading, labels ...string) {
+// buckets sends a meter with every bound of it, coarse one with every fourth:
+// from 256 us up by sixteen, for what there may be a thousand of.
+func (s sink) buckets(m metric, r meter.Reading, labels ...string) { s.bounds(m, r, 1, labels...) }
+
+func (s sink) coarse(m metric, r meter.Reading, labels ...string) { s.bounds(m, r, 4, labels...) }
+
+func (s sink) bounds(m metric, r meter.Reading, every int, labels ...string) {
 	bounds := make(map[float64]uint64, meter.Buckets)
 	n := uint64(0)
 	for i := range meter.Buckets - 1 {
 		n += r.Hits[i]
-		bounds[r.Bound(i)] = n
+		if i%every == 0 {
+			bounds[r.Bound(i)] = n
+		}
 	}
 	s.out <- prometheus.MustNewConstHistogram(m.desc(), r.Count, r.Sum, bounds, labels...)
 }
@@ -145,7 +166,8 @@ first by id have them, ` + "`rota_groups_not_exported`" + ` says how many have n
 `
 
 const docFoot = `
-Beside these there are the usual ` + "`go_*` and `process_*`" + ` metrics. Histograms have buckets that double, from 16 us and from 64 bytes.
+Beside these there are the usual ` + "`go_*` and `process_*`" + ` metrics. Histograms have buckets that double, from 16 us and from 64 bytes; those of single
+groups have every fourth of them.
 
 | Probe | Answers 200 |
 |---|---|

@@ -88,8 +88,8 @@ func (s *Server) live(w http.ResponseWriter, r *http.Request) {
 	}
 	defer s.viewers.Add(-1)
 	heard := make(chan struct{}, 1)
-	if s.c.Watch != nil {
-		stop := s.c.Watch(func(*story.Event) {
+	if s.c.History != nil {
+		stop := s.c.History.Watch(func(*story.Event) {
 			select {
 			case heard <- struct{}{}:
 			default:
@@ -168,7 +168,7 @@ func moving(v *view) bool {
 
 // events streams the events of one group, or of all, as JSON.
 func (s *Server) events(w http.ResponseWriter, r *http.Request) {
-	if s.c.Watch == nil {
+	if s.c.History == nil {
 		writeError(w, http.StatusNotFound, "no history is kept: rota.history.enable is false")
 		return
 	}
@@ -179,7 +179,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	}
 	defer s.viewers.Add(-1)
 	waiting := make(chan []byte, 1024)
-	stop := s.c.Watch(func(e *story.Event) {
+	stop := s.c.History.Watch(func(e *story.Event) {
 		if one && e.Group != only {
 			return
 		}

@@ -10,8 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"rota/internal/history"
 	"rota/internal/metrics"
-	"rota/internal/story"
 	"rota/internal/survey"
 	"rota/internal/wire"
 )
@@ -20,10 +20,9 @@ import (
 type Config struct {
 	Survey *survey.Source
 	Server *wire.Server
-	// Watch calls f with every event of every group, in order, until stop is
-	// called. f must not block. Nil: there are no events, and pages are brought
-	// up to date by the clock alone.
-	Watch func(f func(*story.Event)) (stop func())
+	// History tells pages that something has happened. Nil: none is kept, and
+	// pages are brought up to date by the clock alone.
+	History *history.History
 	// Failed is closed when the broker can no longer serve.
 	Failed <-chan struct{}
 	// About is what does not change while the broker runs.
@@ -107,7 +106,7 @@ func (s *Server) routes() http.Handler {
 	m := http.NewServeMux()
 	m.HandleFunc("GET /livez", s.livez)
 	m.HandleFunc("GET /readyz", s.readyz)
-	m.Handle("GET /metrics", metrics.Handler(metrics.Config{Survey: s.c.Survey, Server: s.c.Server, Version: s.c.About.Version, Log: s.c.Log}))
+	m.Handle("GET /metrics", metrics.Handler(metrics.Config{Survey: s.c.Survey, Server: s.c.Server, History: s.c.History, Version: s.c.About.Version, Log: s.c.Log}))
 	m.HandleFunc("GET /assets/{name}", s.asset)
 	for path, show := range s.shows() {
 		m.HandleFunc("GET "+path, s.page(show))
