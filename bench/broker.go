@@ -32,7 +32,7 @@ const (
 )
 
 // serveTimeout is how long a broker may take to serve.
-const serveTimeout = 2 * time.Minute
+const serveTimeout = 3 * time.Minute
 
 // running is a broker that the bench started.
 type running struct {

@@ -50,7 +50,7 @@ func (s *session) produce(topic string, w producing) error {
 	}
 	opts := []kgo.Opt{
 		kgo.SeedBrokers(s.addr()), kgo.DefaultProduceTopic(topic), kgo.ProducerBatchCompression(w.codec), kgo.RequiredAcks(w.acks),
-		kgo.MaxBufferedRecords(50_000), kgo.ProducerLinger(5 * time.Millisecond), kgo.RecordPartitioner(kgo.RoundRobinPartitioner()),
+		kgo.MaxBufferedRecords(max(10_000, 100*int(w.partitions))), kgo.ProducerLinger(5 * time.Millisecond), kgo.RecordPartitioner(kgo.RoundRobinPartitioner()),
 	}
 	if w.acks != kgo.AllISRAcks() {
 		opts = append(opts, kgo.DisableIdempotentWrite())
