@@ -18,6 +18,7 @@ import (
 var layers = [][]string{
 	{"rota/internal/schema", "rota/internal/record", "rota/internal/delay", "rota/internal/vfs", "rota/internal/meter", "rota/internal/client/assignor", "rota/internal/display"},
 	{"rota/internal/machine", "rota/internal/story"},
+	{"rota/internal/lag"},
 	{"rota/internal/group", "rota/internal/txn", "rota/internal/client"},
 	{"rota/internal/storage"},
 	{"rota/internal/storage/storagetest"},
@@ -45,7 +46,7 @@ var layers = [][]string{
 var pure = []string{
 	"rota/internal/machine", "rota/internal/group", "rota/internal/txn", "rota/internal/record",
 	"rota/internal/schema", "rota/internal/client", "rota/internal/client/assignor", "rota/internal/delay",
-	"rota/internal/display", "rota/internal/story",
+	"rota/internal/display", "rota/internal/story", "rota/internal/lag",
 }
 
 // pureImports is all that a pure package may use.
@@ -53,7 +54,7 @@ var pureImports = []string{
 	"bytes", "cmp", "encoding/binary", "errors", "fmt", "hash/crc32", "io", "iter", "maps", "math", "math/bits", "slices",
 	"sort", "strconv", "strings", "time", "unicode/utf16", "unicode/utf8", "container/heap",
 	"compress/gzip", "encoding/hex", "encoding/json",
-	"rota/internal/schema", "rota/internal/record", "rota/internal/machine", "rota/internal/client/assignor", "rota/internal/display",
+	"rota/internal/schema", "rota/internal/record", "rota/internal/machine", "rota/internal/client/assignor", "rota/internal/display", "rota/internal/story",
 	"github.com/klauspost/compress", "github.com/pierrec/lz4/v4",
 	"github.com/twmb/franz-go/pkg/kmsg", "github.com/twmb/franz-go/pkg/kerr",
 }
