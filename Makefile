@@ -28,6 +28,7 @@ endif
 	$(GO) test -run HotPath -timeout 2m .
 test-clients: build
 	cd test && ROTA_BIN=$(CURDIR)/bin/rota $(GO) test $(RACE) -timeout 8m ./...
+	cd bench && $(GO) test -timeout 2m ./...
 
 demo: build
 	cd test && $(GO) run ./demo -rota $(CURDIR)/bin/rota
