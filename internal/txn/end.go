@@ -2,6 +2,7 @@ package txn
 
 import (
 	"math"
+	"slices"
 
 	"rota/internal/schema"
 )
@@ -154,7 +155,7 @@ func (p *Producer) decide(commit bool, version int16, newID int64) bool {
 // higher epoch in its markers. It reports false, and has done nothing, if the
 // record is too large.
 func (p *Producer) fence(why EventKind, newID int64) bool {
-	old := p.log
+	old, told := p.log, len(p.out.Events)
 	if p.cfg.Version >= Version2 {
 		if !p.decide(false, p.cfg.Version, newID) {
 			return false
@@ -169,7 +170,7 @@ func (p *Producer) fence(why EventKind, newID int64) bool {
 			return false
 		}
 	}
-	p.emit(Event{Kind: why, ProducerID: old.ProducerID, ProducerEpoch: old.ProducerEpoch})
+	p.out.Events = slices.Insert(p.out.Events, told, Event{Kind: why, ProducerID: old.ProducerID, ProducerEpoch: old.ProducerEpoch})
 	return true
 }
 
