@@ -10,7 +10,9 @@
 package lag
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"rota/internal/story"
@@ -172,4 +174,11 @@ func Worst(list []Lag) Verdict {
 // producers may run ahead.
 func millis(n int64) story.Millis {
 	return story.Millis(time.Duration(max(n, 0)) * time.Millisecond)
+}
+
+// Sort puts readings in the order of topics and partitions.
+func Sort(list []Reading) {
+	slices.SortFunc(list, func(a, b Reading) int {
+		return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.Partition, b.Partition))
+	})
 }
