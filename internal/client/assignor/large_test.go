@@ -102,16 +102,20 @@ func mostKept(members []Member, partitions int) int {
 // BenchmarkAssignMixedSubscriptions is about members that do not want the same,
 // whose shares have no simple formula, half of which are new.
 func BenchmarkAssignMixedSubscriptions(b *testing.B) {
-	topics := []Topic{{"t", 1000}, {"u", 1000}}
-	members := group(1000)
-	for i := range members {
-		if i%2 == 0 {
-			members[i].Topics = []string{"t", "u"}
-		}
-	}
-	hold(members, Sticky{}.Assign(members[:500], topics), 1)
-	for b.Loop() {
-		Sticky{}.Assign(members, topics)
+	for _, n := range []int{1000, 10_000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			topics := []Topic{{"t", int32(n) / 2}, {"u", int32(n) / 2}}
+			members := group(n)
+			for i := range members {
+				if i%2 == 0 {
+					members[i].Topics = []string{"t", "u"}
+				}
+			}
+			hold(members, Sticky{}.Assign(members[:n/2], topics), 1)
+			for b.Loop() {
+				Sticky{}.Assign(members, topics)
+			}
+		})
 	}
 }
 

@@ -54,7 +54,9 @@ func stick(members []Member, topics []Topic) *sticky {
 	if s.alike(topics) {
 		s.level(sortedTopics(topics))
 	} else {
-		s.fill(sortedTopics(topics))
+		sorted := sortedTopics(topics)
+		s.number(sorted)
+		s.fill(sorted)
 		s.even()
 	}
 	return s
@@ -134,6 +136,11 @@ type sticky struct {
 	takers  map[string][]int  // who subscribes to a topic
 	owner   map[Partition]int // who holds it; nobody's if two claim it
 	shares  [][]Partition
+
+	// For even: the topics are numbered, and each has its queues.
+	topics []Topic
+	topic  map[string]int
+	queues []queues
 }
 
 // disputed is the owner of a partition that two members claim equally.
@@ -170,9 +177,13 @@ func (s *sticky) fill(topics []Topic) {
 			}
 		}
 	}
+	for i := range s.members {
+		s.queueTaker(i)
+	}
 	for _, p := range free {
-		i := s.least(s.takers[p.Topic])
+		i := s.least(s.topic[p.Topic])
 		s.shares[i] = append(s.shares[i], p)
+		s.queueTaker(i)
 	}
 }
 
@@ -180,51 +191,6 @@ func (s *sticky) fill(topics []Topic) {
 func takes(takers []int, i int) bool {
 	_, ok := slices.BinarySearch(takers, i)
 	return ok
-}
-
-func (s *sticky) least(takers []int) int {
-	best := takers[0]
-	for _, i := range takers[1:] {
-		if len(s.shares[i]) < len(s.shares[best]) {
-			best = i
-		}
-	}
-	return best
-}
-
-// even moves partitions from members that have two more than another that
-// could take one, until there are none. Each move lowers the sum of the squares
-// of the shares, so it ends.
-func (s *sticky) even() {
-	for s.move() {
-	}
-}
-
-// move makes the move that helps most, and prefers a partition that its giver
-// does not hold yet.
-func (s *sticky) move() bool {
-	from, to, which, gap := 0, 0, -1, 1
-	least := map[string]int{} // by topic
-	for i := range s.shares {
-		for k, p := range slices.Backward(s.shares[i]) {
-			j, known := least[p.Topic]
-			if !known {
-				j = s.least(s.takers[p.Topic])
-				least[p.Topic] = j
-			}
-			d := len(s.shares[i]) - len(s.shares[j])
-			if d > gap || d == gap && which >= 0 && i == from && s.holds(from, s.shares[from][which]) && !s.holds(i, p) {
-				from, to, which, gap = i, j, k, d
-			}
-		}
-	}
-	if which < 0 {
-		return false
-	}
-	p := s.shares[from][which]
-	s.shares[from] = slices.Delete(s.shares[from], which, which+1)
-	s.shares[to] = append(s.shares[to], p)
-	return true
 }
 
 func (s *sticky) holds(i int, p Partition) bool {
