@@ -43,6 +43,12 @@ func Aligned(n int) []byte {
 	return b[skip : skip+n : skip+n]
 }
 
+// AlignedCost is the memory that Aligned(n) takes.
+func AlignedCost(n int) int64 {
+	const page = 8192 // what the allocator hands out large pieces in
+	return (int64(n) + directBlock + page - 1) / page * page
+}
+
 // directBlock is what offsets, sizes and addresses of direct calls are
 // multiples of: no device asks for more.
 const directBlock = 4096

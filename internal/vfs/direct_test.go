@@ -6,6 +6,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"path/filepath"
+	"runtime"
 	"testing"
 )
 
@@ -82,5 +83,24 @@ func TestDirectFallsBack(t *testing.T) {
 	}
 	if size, err := f.Size(); size != 3 || err != nil {
 		t.Errorf("size is %d, %v", size, err)
+	}
+}
+
+// The cost of aligned memory is what the allocator takes for it.
+func TestAlignedCost(t *testing.T) {
+	for _, n := range []int{64 << 10, 1 << 20, 1<<20 + 1} {
+		const times = 16
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		for range times {
+			if b := Aligned(n); len(b) != n {
+				t.Fatal(len(b))
+			}
+		}
+		runtime.ReadMemStats(&after)
+		// Something else may allocate a little meanwhile.
+		if took := int64(after.TotalAlloc-before.TotalAlloc) / times; took < AlignedCost(n) || took > AlignedCost(n)+1024 {
+			t.Errorf("%d bytes take %d, not %d", n, took, AlignedCost(n))
+		}
 	}
 }

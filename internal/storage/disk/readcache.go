@@ -84,7 +84,7 @@ func (rc *readCache) read(sg *segment, b []byte, at, covered int64) error {
 func (rc *readCache) bytes() int64 {
 	rc.mu.Lock()
 	defer rc.mu.Unlock()
-	return int64(len(rc.chunks)) * chunkSize
+	return int64(len(rc.chunks)) * vfs.AlignedCost(chunkSize)
 }
 
 // take returns a chunk with at least need bytes, reading it if it is not there.
