@@ -36,9 +36,10 @@ func TestApiVersionsInEveryVersion(t *testing.T) {
 		c := r.client("c")
 		eachVersion(r, kmsg.ApiVersions, func(v int16) {
 			resp := c.versions(v, apiVersionsRequest("apache-kafka-java", "4.4.0"))
-			if resp.ErrorCode != 0 || len(resp.SupportedFeatures) != 0 || resp.FinalizedFeaturesEpoch != -1 {
+			if resp.ErrorCode != 0 {
 				t.Errorf("v%d: %+v", v, resp)
 			}
+			checkFeatures(t, resp, 2)
 			served := map[int16][2]int16{}
 			for _, k := range resp.ApiKeys {
 				if _, twice := served[k.ApiKey]; twice {
@@ -56,6 +57,30 @@ func TestApiVersionsInEveryVersion(t *testing.T) {
 			}
 		})
 	})
+}
+
+// checkFeatures wants transaction.version to be told, at that level, as far as
+// the version can tell it. Check 4 of the bootstrap list: before version 4 no
+// feature begins at 0.
+func checkFeatures(t *testing.T, resp *kmsg.ApiVersionsResponse, level int16) {
+	t.Helper()
+	var supported []kmsg.ApiVersionsResponseSupportedFeature
+	var finalized []kmsg.ApiVersionsResponseFinalizedFeature
+	if resp.Version >= 4 {
+		supported = append(supported, kmsg.ApiVersionsResponseSupportedFeature{Name: "transaction.version", MinVersion: 0, MaxVersion: 2})
+	}
+	if resp.Version >= 3 && level > 0 {
+		finalized = append(finalized, kmsg.ApiVersionsResponseFinalizedFeature{Name: "transaction.version", MinVersionLevel: level, MaxVersionLevel: level})
+	}
+	if diff := cmp.Diff(supported, resp.SupportedFeatures, equateEmpty, ignoreTags); diff != "" {
+		t.Errorf("v%d: supported features (-want +got):\n%s", resp.Version, diff)
+	}
+	if diff := cmp.Diff(finalized, resp.FinalizedFeatures, equateEmpty, ignoreTags); diff != "" {
+		t.Errorf("v%d: finalized features (-want +got):\n%s", resp.Version, diff)
+	}
+	if resp.Version >= 3 && resp.FinalizedFeaturesEpoch < 0 {
+		t.Errorf("v%d: the epoch of the features is %d: clients do not believe them", resp.Version, resp.FinalizedFeaturesEpoch)
+	}
 }
 
 func TestApiVersionsOfUnknownVersions(t *testing.T) {
@@ -179,7 +204,13 @@ func TestFindCoordinatorInEveryVersion(t *testing.T) {
 			if v == 0 {
 				return
 			}
-			for kind, code := range map[int8]int16{1: 53, 2: 42, 5: 42, -1: 42} {
+			producer := ask[*kmsg.FindCoordinatorResponse](c, v, findRequest(1, "tx"))
+			entry := here
+			entry.Key = "tx"
+			equal(t, producer, &kmsg.FindCoordinatorResponse{
+				NodeID: here.NodeID, Host: here.Host, Port: here.Port, Coordinators: []kmsg.FindCoordinatorResponseCoordinator{entry},
+			})
+			for kind, code := range map[int8]int16{2: 42, 5: 42, -1: 42} {
 				resp := ask[*kmsg.FindCoordinatorResponse](c, v, findRequest(kind, "x"))
 				one := kmsg.FindCoordinatorResponseCoordinator{Key: "x", NodeID: resp.NodeID, Host: resp.Host, Port: resp.Port, ErrorCode: resp.ErrorCode, ErrorMessage: resp.ErrorMessage}
 				if v >= 4 {
@@ -215,13 +246,11 @@ func TestInitProducerIDNeverGivesOneTwice(t *testing.T) {
 					}
 					seen[resp.ProducerID] = true
 				}
-				for id, code := range map[string]int16{"tx": 53, "": 42} {
-					req := kmsg.NewPtrInitProducerIDRequest()
-					req.TransactionalID = &id
-					resp := ask[*kmsg.InitProducerIDResponse](c, v, req)
-					if resp.ErrorCode != code || resp.ProducerID != -1 || resp.ProducerEpoch != -1 {
-						t.Errorf("v%d with transactional id %q: %+v", v, id, resp)
-					}
+				req := kmsg.NewPtrInitProducerIDRequest()
+				req.TransactionalID = new("")
+				resp := ask[*kmsg.InitProducerIDResponse](c, v, req)
+				if resp.ErrorCode != 42 || resp.ProducerID != -1 || resp.ProducerEpoch != -1 {
+					t.Errorf("v%d with an empty transactional id: %+v", v, resp)
 				}
 			})
 			r.restart()

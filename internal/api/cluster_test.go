@@ -157,7 +157,7 @@ func TestUpdateFeaturesInEveryVersion(t *testing.T) {
 		eachVersion(r, kmsg.UpdateFeatures, func(v int16) {
 			req := kmsg.NewPtrUpdateFeaturesRequest()
 			equal(t, ask[*kmsg.UpdateFeaturesResponse](c, v, req), &kmsg.UpdateFeaturesResponse{})
-			req.FeatureUpdates = []kmsg.UpdateFeaturesRequestFeatureUpdate{{Feature: "metadata.version", MaxVersionLevel: 25}}
+			req.FeatureUpdates = []kmsg.UpdateFeaturesRequestFeatureUpdate{{Feature: "metadata.version", MaxVersionLevel: 25, UpgradeType: 1}}
 			message := new("This broker does not have the feature metadata.version.")
 			want := &kmsg.UpdateFeaturesResponse{Results: []kmsg.UpdateFeaturesResponseResult{{Feature: "metadata.version", ErrorCode: 95, ErrorMessage: message}}}
 			if v >= 2 {
@@ -165,6 +165,48 @@ func TestUpdateFeaturesInEveryVersion(t *testing.T) {
 			}
 			equal(t, ask[*kmsg.UpdateFeaturesResponse](c, v, req), want)
 		})
+	})
+}
+
+// The level of transaction.version falls and rises as an operator says, and
+// stays over a restart.
+func TestTransactionVersionIsAFeature(t *testing.T) {
+	inBubble(t, nil, func(r *rig) {
+		c := r.client("c")
+		update := func(level int16, kind int8, dry bool) int16 {
+			req := kmsg.NewPtrUpdateFeaturesRequest()
+			req.ValidateOnly = dry
+			req.FeatureUpdates = []kmsg.UpdateFeaturesRequestFeatureUpdate{{Feature: "transaction.version", MaxVersionLevel: level, UpgradeType: kind}}
+			return ask[*kmsg.UpdateFeaturesResponse](c, 2, req).ErrorCode
+		}
+		const upgrade, safeDowngrade, unsafeDowngrade = 1, 2, 3
+		for _, s := range []struct {
+			level int16
+			kind  int8
+			dry   bool
+			code  int16
+			then  int16
+		}{
+			{3, upgrade, false, 95, 2},
+			{-1, unsafeDowngrade, false, 95, 2},
+			{1, upgrade, false, 95, 2},
+			{1, 0, false, 95, 2},
+			{1, safeDowngrade, true, 0, 2},
+			{2, upgrade, false, 0, 2},
+			{1, safeDowngrade, false, 0, 1},
+			{2, unsafeDowngrade, false, 95, 1},
+			{0, unsafeDowngrade, false, 0, 0},
+			{2, upgrade, false, 0, 2},
+			{1, safeDowngrade, false, 0, 1},
+		} {
+			if code := update(s.level, s.kind, s.dry); code != s.code {
+				t.Errorf("to %d by %d: error %d, want %d", s.level, s.kind, code, s.code)
+			}
+			checkFeatures(t, c.versions(4, apiVersionsRequest("test", "1")), s.then)
+		}
+		r.restart()
+		c = r.client("c")
+		checkFeatures(t, c.versions(4, apiVersionsRequest("test", "1")), 1)
 	})
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"rota/internal/broker"
 	"rota/internal/catalog"
+	"rota/internal/coordinator"
 	"rota/internal/record"
 	"rota/internal/storage"
 )
@@ -35,6 +36,7 @@ var faults = []struct {
 	{storage.ErrFlushFailed, kerr.NotLeaderForPartition},
 	{storage.ErrFenced, kerr.NotLeaderForPartition},
 	{storage.ErrClosed, kerr.NotLeaderForPartition},
+	{coordinator.ErrNotServing, kerr.NotLeaderForPartition},
 
 	{record.ErrTooLarge, kerr.MessageTooLarge},
 	{record.ErrUnsupportedCompression, kerr.UnsupportedCompressionType},

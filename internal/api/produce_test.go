@@ -125,11 +125,6 @@ func TestRefusedBatches(t *testing.T) {
 		if p := c.produced(13, &unknown, 0, batchOf("x")); p.ErrorCode != 100 {
 			t.Errorf("unknown id: %+v", p)
 		}
-		tx := produceRequest(topic, 0, -1, batchOf("x"))
-		tx.TransactionID = new("tx")
-		if p := ask[*kmsg.ProduceResponse](c, 9, tx).Topics[0].Partitions[0]; p.ErrorCode != 53 || p.ErrorMessage == nil || !strings.Contains(*p.ErrorMessage, "transactions") {
-			t.Errorf("transactional id: %+v", p)
-		}
 		if p := c.produced(9, topic, 0, batchOf("x")); p.ErrorCode != 0 || p.BaseOffset != 0 {
 			t.Errorf("something of all that was appended: %+v", p)
 		}

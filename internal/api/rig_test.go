@@ -88,6 +88,10 @@ func (r *rig) start() {
 	})
 	r.check(err)
 	r.broker.Coordinator = r.co
+	config := r.broker.TransactionsConfig()
+	config.Log = log
+	r.broker.Transactions, err = coordinator.StartTransactions(config)
+	r.check(err)
 	r.broker.FinishDeletes()
 	r.server = wire.Start(wire.Config{API: &api.Server{Broker: r.broker, Coordinator: r.co, Log: log}, Log: log})
 	r.accept = newPipes()
@@ -98,6 +102,7 @@ func (r *rig) start() {
 	}()
 	if hold == nil {
 		<-r.co.Loaded()
+		<-r.broker.Transactions.Loaded()
 	}
 }
 
@@ -110,8 +115,12 @@ func (r *rig) passes(millis int64) {
 // stop ends the broker in the order in which a process would.
 func (r *rig) stop() {
 	r.Helper()
-	r.check(r.server.Shutdown(context.Background(), func(ctx context.Context) { r.check(r.co.Drain(ctx)) }))
+	r.check(r.server.Shutdown(context.Background(), func(ctx context.Context) {
+		r.check(r.broker.Transactions.Drain(ctx))
+		r.check(r.co.Drain(ctx))
+	}))
 	r.broker.Close()
+	r.check(r.broker.Transactions.Close())
 	r.check(r.co.Close())
 	r.check(r.cat.Close())
 	r.check(r.store.Close(context.Background()))

@@ -22,6 +22,7 @@ func transactionAPIs() []API {
 		addPartitionsToTxnAPI(),
 		addOffsetsToTxnAPI(),
 		endTxnAPI(),
+		writeTxnMarkersAPI(),
 		txnOffsetCommitAPI(),
 		describeTransactionsAPI(),
 		listTransactionsAPI(),

@@ -8,9 +8,6 @@ import (
 	"rota/internal/storage"
 )
 
-// NoTransactions is what clients are told that ask for transactions.
-const NoTransactions = "This broker does not support transactions yet."
-
 var (
 	errNoTransactionalID = Refuse(kerr.TransactionalIDAuthorizationFailed, "The request has no transactional id.")
 
