@@ -15,6 +15,7 @@ type Gate struct {
 	mu    sync.Mutex
 	count map[storage.Partition]int // segments in the last manifest
 	moved func()                    // called after each round of settling
+	wrote func()                    // called after each Write
 }
 
 // door is open or shut.
@@ -83,6 +84,15 @@ func (g *Gate) Settle(moves []storage.Move) error {
 	}
 	if g.moved != nil {
 		g.moved()
+	}
+	return err
+}
+
+// Write is compaction's.
+func (g *Gate) Write(p storage.Partition, created int64, w *storage.SegmentWrite) error {
+	err := g.Medium.Write(p, created, w)
+	if g.wrote != nil {
+		g.wrote()
 	}
 	return err
 }

@@ -169,6 +169,18 @@ func testMarkerHold(b *bed) {
 		b.Errorf("%d markers while somebody reads, want 3", n)
 	}
 	release()
+	// Somebody begins to read while the pass that would take them is on its way.
+	b.gate.wrote = func() {
+		b.gate.wrote = nil
+		release = l.Hold()
+	}
+	if err := b.s.Clean(b.Context()); err == nil {
+		b.Error("markers were taken from a reader")
+	}
+	if n := b.markers(l); n != 3 {
+		b.Errorf("%d markers while somebody reads, want 3", n)
+	}
+	release()
 	b.clean()
 	if n := b.markers(l); n != 1 {
 		b.Errorf("%d markers, want 1", n)
