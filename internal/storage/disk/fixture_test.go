@@ -16,9 +16,10 @@ import (
 
 var writeFixture = flag.String("write-fixture", "", "write the data folder of this version to `DIR`, to be kept in testdata for ever")
 
-// fixtureWork fills a data folder with one of everything. What it writes is
-// fixed for ever, because folders of released versions are compared with it.
-func fixtureWork(t *testing.T, c Config) (shelves []*shelf, frames []heldFrame) {
+// fixtureWork fills a data folder with one of everything that a version of the
+// folder knows. What it writes is fixed for ever, because folders of released
+// versions are compared with it.
+func fixtureWork(t *testing.T, c Config, version int) (shelves []*shelf, frames []heldFrame, aborted []storage.AbortedTransaction) {
 	t.Helper()
 	m, _ := recoverFrom(t, c)
 	p, q, gone := partition(1, 0), partition(2, 11), partition(3, 1)
@@ -39,30 +40,38 @@ func fixtureWork(t *testing.T, c Config) (shelves []*shelf, frames []heldFrame) 
 	send(4, batchFrame(gone, batch(0, 1, 2002, 100)))
 	send(5, storage.Frame{Kind: storage.FrameRemove, Partition: gone, Epoch: 1})
 	send(6, batchFrame(q, batch(4, 1, 2003, 6000)))
+	shelves = []*shelf{a, b}
+	if version > 1 {
+		s, entries := abortedShelf(t, m, 3) // two rounds: flush 2 is covered
+		shelves, aborted = append(shelves, s), entries
+		send(7, batchFrame(s.Partition, transactionBatch(3, 9)), batchFrame(s.Partition, markerBatch(3, 10, true)))
+	}
 	closeMedium(t, m)
-	return []*shelf{a, b}, frames
+	return shelves, frames, aborted
 }
 
 // TestReleasedFoldersOpen opens the folders that released versions wrote.
 func TestReleasedFoldersOpen(t *testing.T) {
 	if *writeFixture != "" {
 		c := Config{Dir: *writeFixture, JournalFile: smallJournal, Now: func() time.Time { return time.UnixMilli(0) }}
-		fixtureWork(t, c)
+		fixtureWork(t, c, FolderVersion)
 		return
 	}
-	folders, err := filepath.Glob("testdata/format/v*")
+	folders, err := filepath.Glob("testdata/format/v?")
 	if err != nil || len(folders) == 0 {
 		t.Fatalf("no fixtures: %v", err)
 	}
-	want, frames := fixtureWork(t, testConfig(vfs.NewMem()))
-	for _, folder := range folders {
+	for i, folder := range folders {
+		version := i + 1
 		t.Run(filepath.Base(folder), func(t *testing.T) {
+			want, frames, aborted := fixtureWork(t, testConfig(vfs.NewMem()), version)
 			dir := filepath.Join(t.TempDir(), "data") // the fixture itself stays as it is
 			if err := os.CopyFS(dir, os.DirFS(folder)); err != nil {
 				t.Fatal(err)
 			}
 			c := Config{Dir: dir, JournalFile: smallJournal}
-			if v, err := Verify(t.Context(), c, func(err error) { t.Error(err) }); err != nil || v.Segments != 3 || v.LastFlush != 6 || v.TornBytes != 0 {
+			if v, err := Verify(t.Context(), c, func(err error) { t.Error(err) }); err != nil ||
+				v.Segments != len(want)+1 || v.LastFlush != 5+uint64(version) || v.TornBytes != 0 {
 				t.Errorf("verified %+v, %v", v, err)
 			}
 			m, h := recoverFrom(t, c)
@@ -81,6 +90,12 @@ func TestReleasedFoldersOpen(t *testing.T) {
 				}
 				if diff := cmp.Diff(&same, got); diff != "" {
 					t.Errorf("manifest (-want +got):\n%s", diff)
+				}
+				if n := got.Segments[0].Aborted; n > 0 {
+					entries, err := abortedFrom(m, s.Partition, got.Segments[0], 0)
+					if diff := cmp.Diff(aborted, entries); diff != "" || err != nil {
+						t.Errorf("aborted transactions: %v (-want +got):\n%s", err, diff)
+					}
 				}
 			}
 			got := h.frames
