@@ -24,6 +24,8 @@ type Source struct {
 	Rebalances func(group string) []story.Rebalance
 	// Now is the wall clock.
 	Now func() time.Time
+
+	lists lists
 }
 
 // Errors of a survey.
