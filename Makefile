@@ -59,6 +59,8 @@ docs: build
 	$(GO) test ./internal/metrics -run MetricsDoc -update
 	$(GO) test ./internal/api -run ProtocolDoc -update
 	$(GO) test ./internal/explore -run "Coverage|Reports" -update
+	$(GO) test ./internal/cli -run Reference -update
+	cd test && ROTA_BIN=$(CURDIR)/bin/rota $(GO) test ./stories -count=1 -update
 
 # INTEROP=full also runs what takes longer than a quarter of an hour.
 INTEROP ?= 1

@@ -213,8 +213,16 @@ func (a *explainAnswer) printCauses(w io.Writer) {
 		}
 		t.add(fmt.Sprint(c.Count), name(string(c.Cause)), story.Took(time.Duration(c.Median)), story.Took(time.Duration(c.Longest)), through)
 	}
-	fmt.Fprintf(w, "\nThe last %s: %s.\n", took(time.Duration(a.SinceHours*float64(time.Hour))), plural(total, "rebalance"))
+	fmt.Fprintf(w, "\nThe last %s: %s.\n", window(a.SinceHours), plural(total, "rebalance"))
 	t.print(w, 2)
+}
+
+// window is a length of time for people.
+func window(hours float64) string {
+	if hours == float64(int(hours)) {
+		return plural(int(hours), "hour")
+	}
+	return took(time.Duration(hours * float64(time.Hour)))
 }
 
 func (a *explainAnswer) printAdvice(w io.Writer) {

@@ -95,12 +95,13 @@ func patterns() []tale {
 			tell: func(w *world) {
 				all := w.begin("alice", "bob")
 				g := int32(2)
-				for range 2 {
+				for i := range 2 {
 					all[1].gone()
 					pause := w.b.On(kmsg.Heartbeat).From("bob").Times(-1).Hold()
 					pause.Wait()
-					w.pass(50 * time.Second)
+					w.until(i+1, "member-expired", 44*time.Second)
 					g = w.stable(1, g)
+					w.pass(5 * time.Second)
 					pause.Release()
 					g = w.stable(2, g)
 					w.back(all[1])

@@ -77,6 +77,32 @@ func (w *world) pass(d time.Duration) {
 	}
 }
 
+// until moves the clock until there is an n-th event of a kind: at once by most of
+// the time that it takes, and then in small steps, so that the story goes on
+// when it happens and not later.
+func (w *world) until(n int, kind string, most time.Duration) {
+	w.Helper()
+	w.pass(most)
+	for range 50 {
+		if w.happened(kind) >= n {
+			return
+		}
+		w.pass(100 * time.Millisecond)
+	}
+	w.Fatalf("no %s\n%s", kind, w.b.Group(group).Story())
+}
+
+// happened counts the events of a kind.
+func (w *world) happened(kind string) int {
+	n := 0
+	for _, e := range w.b.Group(group).Events() {
+		if e.Kind == kind {
+			n++
+		}
+	}
+	return n
+}
+
 // rota runs a command and wants it to succeed.
 func (w *world) rota(args ...string) string {
 	w.Helper()
