@@ -28,21 +28,17 @@ func (r *recent[Q, E]) noteTick(now machine.Now, id string) {
 	r.calls.push(recentCall[Q]{now: now, id: id, tick: true})
 }
 
-// noteEvents keeps the events for long: without what refers to records and
-// requests, if they have such.
+// noteEvents keeps copies of the events for long: without what refers to records
+// and requests, if they have such.
 func (r *recent[Q, E]) noteEvents(id string, events []E) {
-	if _, ok := any(events[0]).(briefer[E]); ok {
-		brief := make([]E, len(events))
-		for i := range events {
-			brief[i] = any(events[i]).(briefer[E]).Brief()
+	lot := r.events.next()
+	lot.ID, lot.Events = id, append(lot.Events[:0], events...)
+	for i := range lot.Events {
+		if e, ok := any(&lot.Events[i]).(interface{ Shorten() }); ok {
+			e.Shorten()
 		}
-		events = brief
 	}
-	r.events.push(Published[E]{id, events})
 }
-
-// briefer is an event that can be told in brief.
-type briefer[E any] interface{ Brief() E }
 
 // ring keeps the last recentLength values.
 type ring[T any] struct {
@@ -57,6 +53,18 @@ func (r *ring[T]) push(v T) {
 	}
 	r.values[r.oldest] = v
 	r.oldest = (r.oldest + 1) % recentLength
+}
+
+// next returns the place of the next value, which may still hold an old one.
+func (r *ring[T]) next() *T {
+	var none T
+	if len(r.values) < recentLength {
+		r.push(none)
+		return &r.values[len(r.values)-1]
+	}
+	v := &r.values[r.oldest]
+	r.oldest = (r.oldest + 1) % recentLength
+	return v
 }
 
 // list returns the values, oldest first.

@@ -93,11 +93,10 @@ var outcomeNames = [...]string{
 // String returns the outcome as the history writes it.
 func (o Outcome) String() string { return nameOf(outcomeNames[:], int(o)) }
 
-// Brief is the event without what refers to records and requests, for one that
-// is kept for long.
-func (e Event) Brief() Event {
+// Shorten drops what refers to records and requests, from a copy that is kept
+// for long.
+func (e *Event) Shorten() {
 	e.WaitedFor, e.OldProtocols, e.NewProtocols, e.Before, e.After = nil, nil, nil, nil, nil
-	return e
 }
 
 // EventKind says what happened.

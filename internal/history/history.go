@@ -169,10 +169,10 @@ type told struct {
 // turn deals with all that is queued.
 func (h *History) turn() {
 	h.mu.Lock()
-	queue := h.queue
+	queue, n := h.queue, h.queued
 	h.queue, h.queued = nil, 0
 	h.mu.Unlock()
-	var list []told
+	list := make([]told, 0, n)
 	for _, l := range queue {
 		for i := range l.events {
 			if !uninteresting(&l.events[i]) {
@@ -181,7 +181,7 @@ func (h *History) turn() {
 		}
 	}
 	for i := range list {
-		list[i].json = list[i].event.AppendJSON(nil)
+		list[i].json = list[i].event.JSON()
 	}
 	if len(list) > 0 {
 		h.publish(list)

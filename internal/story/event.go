@@ -212,14 +212,17 @@ func Parse(value []byte) (Event, error) {
 	return e, nil
 }
 
-// AppendJSON appends the event as the value of a record.
-func (e *Event) AppendJSON(dst []byte) []byte {
+// JSON is the event as the value of a record.
+func (e *Event) JSON() []byte {
 	b, err := json.Marshal(e)
 	if err != nil {
 		panic("story: an event that cannot be written: " + err.Error())
 	}
-	return append(dst, b...)
+	return b
 }
+
+// AppendJSON appends what JSON returns.
+func (e *Event) AppendJSON(dst []byte) []byte { return append(dst, e.JSON()...) }
 
 // Time is when it happened, in UTC.
 func (e *Event) Time() time.Time { return time.UnixMilli(e.TimeMillis).UTC() }

@@ -30,7 +30,7 @@ func (r *tape) add(e Event) {
 	if e.Generation == 0 {
 		e.Generation = r.gen
 	}
-	back, err := Parse(e.AppendJSON(nil))
+	back, err := Parse(e.JSON())
 	if err != nil {
 		r.t.Fatal(err)
 	}
