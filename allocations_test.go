@@ -32,7 +32,7 @@ var hotPaths = []hotPath{
 	{"fetch", 10, 750, repeating(fetchRequest)},
 	{"commit", 18.5, 1350, repeating(commitRequest)},
 	{"heartbeat", 5.5, 180, heartbeats},
-	{"join and sync", 60, 9500, generations},
+	{"join and sync", 88, 19000, generations},
 }
 
 // What a broker allocates for each operation over TCP, with a data folder,
