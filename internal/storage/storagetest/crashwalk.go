@@ -76,6 +76,7 @@ func FullWalk(t *testing.T, w Walk) {
 			r.fsys.SetFree(free)
 			r.work()
 			r.fsys.SetFree(-1)
+			r.fsys.FailSync(0) // a disk that was full may not have come to it
 			r.finish()
 			r.stop()
 			r.after(uint64(free)).finish()
@@ -198,6 +199,7 @@ func (r *walker) open() {
 	r.life = &life{}
 	m, err := r.medium(r.fsys)
 	if err != nil {
+		r.Logf("open medium: %v", err)
 		return
 	}
 	r.gate = &Gate{Medium: m}
@@ -208,6 +210,7 @@ func (r *walker) open() {
 		if _, damaged := errors.AsType[*storage.CorruptError](err); damaged {
 			r.Fatalf("a crash or a fault is taken for damage: %v", err)
 		}
+		r.Logf("open store: %v", err)
 		r.s = nil
 		_ = m.Close()
 		return
