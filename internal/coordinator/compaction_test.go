@@ -236,8 +236,8 @@ func TestDeletedGroupStaysGone(t *testing.T) {
 	})
 }
 
-// B58, as far as there are no transactions: of an offset the key is group,
-// topic and partition.
+// B58, where there are no transactions: of an offset the key is group, topic
+// and partition.
 func TestCompactionKeepsOffsetsApart(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		h := newCompactedHouse(t)

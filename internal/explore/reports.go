@@ -15,9 +15,8 @@ type report struct {
 }
 
 const (
-	forTransactions = "transactions are not built yet"
-	for848          = "groups of the next protocol (KIP-848) are not built yet"
-	forShare        = "share groups are not built yet"
+	for848   = "groups of the next protocol (KIP-848) are not built yet"
+	forShare = "share groups are not built yet"
 )
 
 // reports is the list, in the order of its numbers.
@@ -66,7 +65,7 @@ var reports = []report{
 	{"B54", "fetch and produce", "a batch that is larger than the limits of a fetch stalls the consumer", ""},
 	{"B56", "fetch and produce", "idempotent producers see duplicates and gaps that are none", ""},
 	{"B57", "compaction", "after compaction the coordinator cannot load", ""},
-	{"B58", "compaction", "transactional offsets vanish by compaction", forTransactions},
+	{"B58", "compaction", "transactional offsets vanish by compaction", ""},
 	{"B60", "limits", "a few bytes that claim to be many make the broker reserve memory", ""},
 	{"B61", "limits", "the record of a group grows over the limit", ""},
 	{"B62", "next protocol", "a member that was fenced cannot come back under its id", for848},

@@ -236,6 +236,7 @@ func transactionRows() []row {
 			return slices.Contains(codes, 12) && slices.Contains(codes, 0)
 		})},
 		{id: "TX10", says: "loading: COORDINATOR_LOAD_IN_PROGRESS, before version 2 COORDINATOR_NOT_AVAILABLE", tests: []string{"group TestRefuse"}},
+		{id: "TX11", says: "the transaction must be open until the commit is in the log", tests: []string{"coordinator TestNoCommitLandsBehindItsMarker", "api TestTxnOffsetCommitsFollowEachOtherWithoutAPause"}},
 		{id: "TX12", says: "a marker commits what is newer than what is committed", when: marker(group.ControlCommit, func(c *Call) bool { return c.After.Open < c.Before.Open })},
 		{id: "TX13", says: "a marker drops what was aborted", when: marker(group.ControlAbort, func(c *Call) bool { return c.After.Open < c.Before.Open })},
 		{id: "TX14", says: "a marker acts in every state of the group", when: marker(group.ControlCommit, func(c *Call) bool {
