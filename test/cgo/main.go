@@ -22,7 +22,7 @@ func main() {
 		options[key] = value
 	}
 	run, ok := map[string]func(map[string]string) error{
-		"version": version, "create": create, "produce": produce, "consume": consume,
+		"version": version, "create": create, "produce": produce, "consume": consume, "move": move,
 	}[os.Args[1]]
 	err := fmt.Errorf("no such command: %s", os.Args[1])
 	if ok {

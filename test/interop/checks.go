@@ -41,6 +41,9 @@ func (c *client) checks(t *testing.T) {
 	run("group with rota member", c.noMember, mixed)
 	run("cooperative group with rota member", c.noCooperative, mixedCooperative)
 	run("broker killed", c.noRestart, brokerKilled)
+	if c.moves {
+		run("exactly once", c.noRestart, exactlyOnce)
+	}
 	if c.consumerProtocol {
 		run("new group protocol is refused", "", refused)
 	}

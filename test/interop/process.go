@@ -67,6 +67,7 @@ type process struct {
 	owned   [][]int32 // every state of owns
 	records []Record
 	acked   int
+	moved   int // within transactions that are committed
 	commits int // that were asked for
 	version string
 	failed  string // the text of the last error event
@@ -156,6 +157,8 @@ func (p *process) take(e event) {
 		p.records = append(p.records, e.Record)
 	case "acked":
 		p.acked += e.Count
+	case "moved":
+		p.moved += e.Count
 	case "version":
 		p.version = e.Version
 	case "error":
@@ -233,6 +236,12 @@ func (p *process) acks() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.acked
+}
+
+func (p *process) moves() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.moved
 }
 
 func (p *process) consumed() []Record {

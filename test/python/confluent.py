@@ -97,4 +97,68 @@ def run(consumer, pending):
             lines.tell("committed")
 
 
-lines.main({"version": version, "create": create, "produce": produce, "consume": consume})
+GIVEN_UP = 5  # every such transaction
+
+
+def move(options):
+    session = int(options.get("session", 6000))
+    consumer = Consumer({
+        "bootstrap.servers": options["brokers"],
+        "group.id": options["group"],
+        "auto.offset.reset": "earliest",
+        "enable.auto.commit": False,
+        "isolation.level": "read_committed",
+        "session.timeout.ms": session,
+        "heartbeat.interval.ms": session // 15,
+    })
+    producer = Producer({
+        "bootstrap.servers": options["brokers"],
+        "transactional.id": options["id"],
+        "transaction.timeout.ms": 10000,
+        # librdkafka 2.16 waits for ever for a group coordinator that it knew
+        # before it bootstrapped anew, when the only broker was away.
+        "metadata.recovery.strategy": "none",
+    })
+    producer.init_transactions(60)
+    consumer.subscribe([options["topic"]])
+    pending = lines.commands()
+    number = 0
+    while lines.take(pending) != "leave":
+        records = [m for m in consumer.consume(20, 0.05) if m.error() is None]
+        if records:
+            number += 1
+            transaction(consumer, producer, options["to"], records, number % GIVEN_UP == 0)
+    consumer.close()
+    lines.tell("left")
+
+
+def transaction(consumer, producer, to, records, give_up):
+    producer.begin_transaction()
+    try:
+        for m in records:
+            producer.produce(to, m.value(), m.key())
+        producer.send_offsets_to_transaction(consumer.position(consumer.assignment()), consumer.consumer_group_metadata(), 60)
+        if not give_up:
+            retriable(lambda: producer.commit_transaction(60))
+            lines.tell("moved", count=len(records))
+            return
+    except confluent_kafka.KafkaException as e:
+        if not e.args[0].txn_requires_abort():
+            raise
+    retriable(lambda: producer.abort_transaction(60))
+    for p in consumer.committed(consumer.assignment(), 60):
+        if p.offset < 0:
+            p.offset = confluent_kafka.OFFSET_BEGINNING
+        consumer.seek(p)
+
+
+def retriable(end):
+    while True:
+        try:
+            return end()
+        except confluent_kafka.KafkaException as e:
+            if not e.args[0].retriable():
+                raise
+
+
+lines.main({"version": version, "create": create, "produce": produce, "consume": consume, "move": move})

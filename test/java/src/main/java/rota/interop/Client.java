@@ -33,6 +33,7 @@ public final class Client {
                 case "create" -> create(options);
                 case "produce" -> Produce.run(options);
                 case "consume" -> Consume.run(options);
+                case "move" -> Move.run(options);
                 default -> throw new IllegalArgumentException("no such command: " + args[0]);
             }
         } catch (Exception e) {

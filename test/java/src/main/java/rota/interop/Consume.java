@@ -70,7 +70,8 @@ final class Consume implements ConsumerRebalanceListener {
         return config;
     }
 
-    private static void read(ConcurrentLinkedQueue<String> commands) {
+    /** Reads commands; the end of the input is one to leave. */
+    static void read(ConcurrentLinkedQueue<String> commands) {
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in));
         try {
             for (String line = in.readLine(); line != null; line = in.readLine()) {
