@@ -148,7 +148,7 @@ func TestConsumeInAGroup(t *testing.T) {
 		done <- run(ctx, []string{"consume", "t", "-g", "g", "--brokers", b.Addr()}, strings.NewReader(""), &out, &errs)
 	}()
 	b.Group("g").WaitFor("left with its work done", func(s rotatest.GroupState) bool {
-		return s.State == "Stable" && strings.Contains(good(t, b, "", "group", "describe", "g"), "lag 0")
+		return s.State == "Stable" && strings.Contains(good(t, b, "", "group", "describe", "g"), "lag 0 (ok)")
 	})
 	cancel()
 	if code := <-done; code != 0 || out.String() != "5\n" {
@@ -185,7 +185,7 @@ func TestGroupCommands(t *testing.T) {
 		t.Errorf("list says %+v", l)
 	}
 	out := good(t, b, "", "group", "describe", "g")
-	if !strings.Contains(out, "group g: Empty, 0 members, lag 3") || !strings.Contains(out, "  t              0          7   10    3  -") {
+	if !strings.Contains(out, "group g: Empty, 0 members, lag 3 (stopped)") || !strings.Contains(out, "  t              0          7   10    3  ") {
 		t.Errorf("describe says\n%s", out)
 	}
 	cl, err := kgo.NewClient(kgo.SeedBrokers(b.Addr()), kgo.ConsumerGroup("g"), kgo.ConsumeTopics("t"), kgo.ClientID("me"))

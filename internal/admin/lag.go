@@ -1,23 +1,21 @@
 package admin
 
 import (
-	"cmp"
 	"context"
 	"slices"
-	"strings"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"rota/internal/lag"
 )
 
 // Lag is how far a group is behind in a partition.
 type Lag struct {
-	Topic     string `json:"topic" doc:"Topic."`
-	Partition int32  `json:"partition" doc:"Partition."`
-	Committed *int64 `json:"committed" doc:"Offset that the group has committed, null for none."`
-	Metadata  string `json:"metadata,omitempty" doc:"What the group has stored with it."`
-	Start     int64  `json:"start" doc:"First offset that is kept."`
-	End       int64  `json:"end" doc:"Offset that the next record gets."`
-	Lag       *int64 `json:"lag" doc:"Records between the committed offset and the end; null if nothing is committed or the partition is gone."`
-	Owner     string `json:"owner,omitempty" doc:"Id of the member that it is assigned to."`
-	Gone      bool   `json:"gone,omitempty" doc:"The partition is gone; only the commit is left."`
+	lag.Lag
+	Metadata string `json:"metadata,omitempty" doc:"What the group has stored with its offset."`
+	Owner    string `json:"owner,omitempty" doc:"Id of the member that the partition is assigned to."`
+	Gone     bool   `json:"gone,omitempty" doc:"The partition is gone; only the commit is left."`
 }
 
 // Ends asks for the ends of all partitions that groups have committed to.
@@ -41,8 +39,8 @@ func Behind(committed int64, end At, known bool) *int64 {
 	if !known || end.Err != nil {
 		return nil
 	}
-	lag := max(end.Offset-committed, 0)
-	return &lag
+	n := max(end.Offset-committed, 0)
+	return &n
 }
 
 // Total adds up the lag of a group, nil if it has committed nothing that is
@@ -51,63 +49,121 @@ func Total(commits map[TopicPartition]Committed, ends map[TopicPartition]At) *in
 	var sum *int64
 	for tp, committed := range commits {
 		end, known := ends[tp]
-		if lag := Behind(committed.Offset, end, known); lag != nil {
+		if n := Behind(committed.Offset, end, known); n != nil {
 			if sum == nil {
 				sum = new(int64)
 			}
-			*sum += *lag
+			*sum += *n
 		}
 	}
 	return sum
 }
 
+// mostAges is in how many partitions the age of the lag is looked up: it takes a
+// fetch for each.
+const mostAges = 500
+
 // LagOf tells how far a group is behind, in each partition that it has
-// committed to or that is assigned to a member.
-func (c *Cluster) LagOf(ctx context.Context, g Group) ([]Lag, error) {
-	commits, err := c.Commits(ctx, []Group{g})
+// committed to or that is assigned to a member. If over is not 0 it looks twice,
+// with that time in between, and tells rates. Only one LagOf or Read of a Cluster
+// may be under way.
+func (c *Cluster) LagOf(ctx context.Context, g Group, over time.Duration) ([]Lag, error) {
+	var tracker lag.Tracker
+	if over > 0 {
+		seen, err := c.look(ctx, g)
+		if err != nil {
+			return nil, err
+		}
+		tracker.Judge(g.Name, seen.readings)
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(over):
+		}
+	}
+	seen, err := c.look(ctx, g)
 	if err != nil {
 		return nil, err
 	}
-	owners := map[TopicPartition]string{}
+	list := make([]Lag, 0, len(seen.readings))
+	for _, l := range tracker.Judge(g.Name, seen.readings) {
+		tp := TopicPartition{l.Topic, l.Partition}
+		list = append(list, Lag{Lag: l, Metadata: seen.commits[tp].Metadata, Owner: seen.owners[tp], Gone: seen.gone[tp]})
+	}
+	return list, nil
+}
+
+// looked is what was seen of a group at one moment.
+type looked struct {
+	readings []lag.Reading
+	commits  map[TopicPartition]Committed
+	owners   map[TopicPartition]string
+	gone     map[TopicPartition]bool
+}
+
+func (c *Cluster) look(ctx context.Context, g Group) (looked, error) {
+	seen := looked{owners: map[TopicPartition]string{}, gone: map[TopicPartition]bool{}}
+	commits, err := c.Commits(ctx, []Group{g})
+	if err != nil {
+		return seen, err
+	}
+	seen.commits = commits[g.Name]
+	of := map[string][]int32{}
+	for tp := range seen.commits {
+		of[tp.Topic] = append(of[tp.Topic], tp.Partition)
+	}
 	for _, m := range g.Members {
 		for _, s := range m.Owns {
 			for _, p := range s.Partitions {
-				owners[TopicPartition{s.Topic, p}] = m.ID
+				tp := TopicPartition{s.Topic, p}
+				if _, twice := seen.owners[tp]; !twice && !slices.Contains(of[s.Topic], p) {
+					of[s.Topic] = append(of[s.Topic], p)
+				}
+				seen.owners[tp] = m.ID
 			}
-		}
-	}
-	of := map[string][]int32{}
-	for tp := range commits[g.Name] {
-		of[tp.Topic] = append(of[tp.Topic], tp.Partition)
-	}
-	for tp := range owners {
-		if _, there := commits[g.Name][tp]; !there {
-			of[tp.Topic] = append(of[tp.Topic], tp.Partition)
 		}
 	}
 	starts, err := c.Offsets(ctx, of, Start)
 	if err != nil {
-		return nil, err
+		return seen, err
 	}
 	ends, err := c.Offsets(ctx, of, End)
 	if err != nil {
-		return nil, err
+		return seen, err
 	}
-	var list []Lag
+	now := time.Now().UnixMilli()
 	for topic, partitions := range of {
 		for _, p := range partitions {
 			tp := TopicPartition{topic, p}
 			end, known := ends[tp]
-			l := Lag{Topic: topic, Partition: p, Start: starts[tp].Offset, End: end.Offset, Owner: owners[tp], Gone: !known || end.Err != nil}
-			if committed, ok := commits[g.Name][tp]; ok {
-				l.Committed, l.Metadata = &committed.Offset, committed.Metadata
-				l.Lag = Behind(committed.Offset, end, known)
+			seen.gone[tp] = !known || end.Err != nil
+			r := lag.Reading{
+				Topic: topic, Partition: p, AtMillis: now, LogStart: max(starts[tp].Offset, 0), LogEnd: max(end.Offset, 0),
+				Committed: lag.Unknown, CommittedMillis: lag.Unknown, NextMillis: lag.Unknown, ExpiresMillis: lag.Unknown, Owned: seen.owners[tp] != "",
 			}
-			list = append(list, l)
+			if committed, ok := seen.commits[tp]; ok {
+				r.Committed = committed.Offset
+			}
+			seen.readings = append(seen.readings, r)
 		}
 	}
-	slices.SortFunc(list, func(a, b Lag) int {
-		return cmp.Or(strings.Compare(a.Topic, b.Topic), cmp.Compare(a.Partition, b.Partition))
+	lag.Sort(seen.readings)
+	return seen, c.ages(ctx, seen.readings)
+}
+
+// ages looks up the timestamps of the records that are to be consumed next.
+func (c *Cluster) ages(ctx context.Context, readings []lag.Reading) error {
+	spans := map[TopicPartition]Span{}
+	at := map[TopicPartition]*lag.Reading{}
+	for i := range readings {
+		r := &readings[i]
+		if from := max(r.Committed, r.LogStart); from < r.LogEnd && len(spans) < mostAges {
+			tp := TopicPartition{r.Topic, r.Partition}
+			spans[tp], at[tp] = Span{from, from + 1}, r
+		}
+	}
+	return c.Read(ctx, spans, func(r *kgo.Record) bool {
+		at[TopicPartition{r.Topic, r.Partition}].NextMillis = r.Timestamp.UnixMilli()
+		return true
 	})
-	return list, nil
 }

@@ -4,23 +4,28 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 
 	"rota/internal/admin"
+	"rota/internal/lag"
+	"rota/internal/story"
 )
 
 // groupDescribe is rota group describe.
 type groupDescribe struct {
 	connection
-	Names []string `arg:"" name:"group" help:"Groups to show."`
+	Names []string      `arg:"" name:"group" help:"Groups to show."`
+	Rates time.Duration `placeholder:"DURATION" help:"Look twice, so far apart, and tell how fast records are consumed and produced."`
 }
 
 // groupDetails is a group with its lag.
 type groupDetails struct {
 	admin.Group
 	Partitions []admin.Lag `json:"partitions" doc:"Lag in each partition that the group has committed to or is assigned."`
-	Lag        *int64      `json:"lag" doc:"Records that it is behind in all of those together, null if nothing is committed."`
+	Lag        int64       `json:"lag" doc:"Records that it is behind in all of those together."`
+	Verdict    lag.Verdict `json:"verdict" doc:"The worst of the verdicts on its partitions: ok, lagging, stalled, stopped."`
 }
 
 // describeAnswer is what describe prints with --json.
@@ -37,7 +42,7 @@ func (c *groupDescribe) Run(ctx context.Context, s *Streams) error {
 	defer cluster.Close()
 	var answer describeAnswer
 	for _, n := range c.Names {
-		details, err := describeGroup(ctx, cluster, n)
+		details, err := describeGroup(ctx, cluster, n, c.Rates)
 		if err != nil {
 			return explain(err)
 		}
@@ -55,7 +60,7 @@ func (c *groupDescribe) Run(ctx context.Context, s *Streams) error {
 	return nil
 }
 
-func describeGroup(ctx context.Context, cluster *admin.Cluster, group string) (groupDetails, error) {
+func describeGroup(ctx context.Context, cluster *admin.Cluster, group string, rates time.Duration) (groupDetails, error) {
 	g, err := cluster.Find(ctx, group)
 	if err != nil {
 		return groupDetails{}, err
@@ -68,17 +73,17 @@ func describeGroup(ctx context.Context, cluster *admin.Cluster, group string) (g
 	if d.State == "Dead" {
 		return d, noGroup(group)
 	}
-	if d.Partitions, err = cluster.LagOf(ctx, d.Group); err != nil {
+	if d.Partitions, err = cluster.LagOf(ctx, d.Group, rates); err != nil {
 		return d, err
 	}
+	all := make([]lag.Lag, 0, len(d.Partitions))
 	for _, p := range d.Partitions {
-		if p.Lag != nil {
-			if d.Lag == nil {
-				d.Lag = new(int64)
-			}
-			*d.Lag += *p.Lag
+		if !p.Gone {
+			d.Lag += p.Records
+			all = append(all, p.Lag)
 		}
 	}
+	d.Verdict = lag.Worst(all)
 	return d, nil
 }
 
@@ -88,7 +93,7 @@ func noGroup(group string) error {
 }
 
 func showGroup(s *Streams, g groupDetails) {
-	fmt.Fprintf(s.Out, "group %s: %s, %s, lag %s, coordinator %d", name(g.Name), name(g.State), plural(len(g.Members), "member"), count(g.Lag), g.Coordinator)
+	fmt.Fprintf(s.Out, "group %s: %s, %s, lag %d (%s), coordinator %d", name(g.Name), name(g.State), plural(len(g.Members), "member"), g.Lag, g.Verdict, g.Coordinator)
 	if g.Protocol != "" {
 		fmt.Fprintf(s.Out, ", assignor %s", name(g.Protocol))
 	}
@@ -113,19 +118,35 @@ func showGroup(s *Streams, g groupDetails) {
 	for _, m := range g.Members {
 		clients[m.ID] = m.ClientID
 	}
-	t := newTable("TOPIC", ">PARTITION", ">COMMITTED", ">END", ">LAG", "CLIENT")
+	t := newTable("TOPIC", ">PARTITION", ">COMMITTED", ">END", ">LAG", ">BEHIND", "CLIENT", "VERDICT")
 	for _, p := range g.Partitions {
 		client := name(clients[p.Owner])
 		if p.Owner == "" {
 			client = "-"
 		}
-		end := fmt.Sprint(p.End)
 		if p.Gone {
-			end = "gone"
+			t.add(name(p.Topic), fmt.Sprint(p.Partition), known(p.Committed), "gone", "-", "-", client, "-")
+			continue
 		}
-		t.add(name(p.Topic), fmt.Sprint(p.Partition), count(p.Committed), end, count(p.Lag), client)
+		behind := "?"
+		if p.Exact {
+			behind = story.Took(time.Duration(p.Time))
+		}
+		verdict := fmt.Sprintf("%s: %s", p.Verdict, p.Rule)
+		if p.Consumed != nil {
+			verdict += fmt.Sprintf("; %.1f/s consumed, %.1f/s produced", *p.Consumed, *p.Produced)
+		}
+		t.add(name(p.Topic), fmt.Sprint(p.Partition), known(p.Committed), fmt.Sprint(p.LogEnd), fmt.Sprint(p.Records), behind, client, verdict)
 	}
 	t.print(s.Out, 2)
+}
+
+// known is an offset that may be none.
+func known(offset int64) string {
+	if offset < 0 {
+		return "-"
+	}
+	return fmt.Sprint(offset)
 }
 
 // owns writes what is assigned to a member.

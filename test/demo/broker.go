@@ -24,7 +24,7 @@ type broker struct {
 func startBroker(bin, dir string, tell func(line map[string]any)) (*broker, error) {
 	ready := filepath.Join(dir, "ready")
 	cmd := exec.Command(bin, "serve", "--listen", "127.0.0.1:0", "--data-dir", filepath.Join(dir, "data"), "--ready-file", ready,
-		"--set", "group.min.session.timeout.ms=1000")
+		"--web", "127.0.0.1:0", "--set", "group.min.session.timeout.ms=1000")
 	pipe, err := cmd.StderrPipe()
 	if err != nil {
 		return nil, err

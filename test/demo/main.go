@@ -126,7 +126,7 @@ func demo(bin string) (err error) {
 		return err
 	}
 	s.end(f)
-	return nil
+	return s.askRota(ctx, bin, b.addr)
 }
 
 func fprintln(w io.Writer, a ...any) { _, _ = fmt.Fprintln(w, a...) }

@@ -134,6 +134,20 @@ func (s *story) end(f *feed) {
 		f.produced, float64(f.produced)/f.took.Seconds(), s.distinct, s.again)
 }
 
+// askRota ends the demo with what the broker knows of its rebalances: all of
+// them drawn, and the story of the one that the kill caused and of the last.
+func (s *story) askRota(ctx context.Context, bin, addr string) error {
+	for _, args := range [][]string{{"timeline", groupID}, {"explain", groupID, "-n", "2"}} {
+		fprintln(s.out, "\n$ rota", strings.Join(args, " "))
+		c := exec.CommandContext(ctx, bin, append(args, "--brokers", addr)...)
+		c.Stdout, c.Stderr = s.out, os.Stderr
+		if err := c.Run(); err != nil {
+			return fmt.Errorf("rota %s: %w", args[0], err)
+		}
+	}
+	return nil
+}
+
 // startConsumer runs this very program as a consumer in its own process.
 func startConsumer(name, addr string, s *story) (*exec.Cmd, error) {
 	self, err := os.Executable()

@@ -61,7 +61,7 @@ func TestCommandsOnKafka(t *testing.T) {
 	check("consume json", use{args: "consume made --json -n 1", want: []string{`"topic":"made"`}})
 	check("consume in a group", use{args: "consume made -g readers -n 3 -f %v;", want: []string{`1;`, `3;`}})
 	check("group list", use{args: "group list", want: []string{`^readers +Empty +consumer +0 +[1-3] +0 +-$`, `missing: rebalances`}})
-	check("group describe", use{args: "group describe readers", want: []string{`^group readers: Empty, 0 members, lag 0`}})
+	check("group describe", use{args: "group describe readers", want: []string{`^group readers: Empty, 0 members, lag 0 \(ok\)`}})
 	check("group reset, dry", use{args: "group reset readers --to start", want: []string{`add --execute`}})
 	check("group reset", use{args: "group reset readers --to start --execute --json", want: []string{`"dry_run": false`}})
 	check("group list json", use{args: "group list --json", want: []string{`"lag": 3,`, `"rebalances_last_hour": null`, `"missing"`}})
