@@ -30,6 +30,7 @@ async function produce (options) {
 
 async function consume (options) {
   const session = Number(options.session ?? 10000)
+  const cooperative = options.assignor === 'cooperative'
   const consumer = new Consumer({
     ...base(options),
     groupId: options.group,
@@ -38,11 +39,12 @@ async function consume (options) {
     heartbeatInterval: Math.floor(session / 15),
     rebalanceTimeout: Math.max(session, 10000),
     maxWaitTime: 100,
+    ...(cooperative ? { protocols: [{ name: 'cooperative-sticky', version: 1 }] } : {}),
     autocommit: options.commit === 'auto' ? 100 : false
   })
   const owned = assignments => tell('owns', { partitions: (assignments ?? []).flatMap(a => (a.topic === options.topic ? a.partitions : [])) })
   consumer.on('consumer:group:join', e => owned(e.assignments))
-  consumer.on('consumer:group:rebalance', () => owned([]))
+  if (!cooperative) consumer.on('consumer:group:rebalance', () => owned([]))
   consumer.on('error', e => process.stderr.write(String(e) + '\n'))
   const stream = await consumer.consume({ topics: [options.topic], mode: 'committed', fallbackMode: 'earliest' })
   const position = {}

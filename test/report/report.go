@@ -123,6 +123,9 @@ func (t *T) Errorf(format string, args ...any) {
 // Skip is testing's, and keeps the text.
 func (t *T) Skip(args ...any) { t.Helper(); t.keep(fmt.Sprint(args...)); t.T.Skip(args...) }
 
+// Note says something about a check that passes: what it could not look at.
+func (t *T) Note(text string) { t.Helper(); t.keep(text); t.Log(text) }
+
 // Check runs one check as a subtest and reports it.
 func Check(t *testing.T, client, version, name string, f func(*T)) {
 	t.Run(name, func(t *testing.T) {

@@ -59,10 +59,18 @@ func Binary(t testing.TB) string {
 // Start runs a broker for the length of the test. settings are key=value.
 func Start(t testing.TB, settings ...string) *Broker {
 	t.Helper()
-	b := &Broker{t: t, Dir: t.TempDir(), Addr: freeAddress(t)}
+	var args []string
 	for _, s := range settings {
-		b.args = append(b.args, "--set", s)
+		args = append(args, "--set", s)
 	}
+	return StartOn(t, freeAddress(t), args...)
+}
+
+// StartOn runs a broker on an address that the caller picks, with more
+// arguments of rota serve.
+func StartOn(t testing.TB, addr string, args ...string) *Broker {
+	t.Helper()
+	b := &Broker{t: t, Dir: t.TempDir(), Addr: addr, args: args}
 	b.Run()
 	t.Cleanup(func() {
 		if b.cmd != nil {
