@@ -53,10 +53,11 @@ func (w *Writer) Append(batch []byte, done func(error)) (base int64, err error) 
 	}
 	c, pos := l.copyIn(batch)
 	l.mu.Lock()
-	switch err = l.refusalLocked(); {
-	case l.writer != w && err == nil || errors.Is(err, ErrFlushFailed):
+	err = l.refusalLocked()
+	if err == nil && l.writer != w || err != nil && errors.Is(err, ErrFlushFailed) {
 		err = ErrFenced
-	case err == nil && h.ProducerID >= 0:
+	}
+	if err == nil && h.ProducerID >= 0 {
 		err = l.foldLocked(&h, batch, now)
 	}
 	if err != nil {
