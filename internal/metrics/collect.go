@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"strconv"
+	"time"
 
 	"rota/internal/survey"
 )
@@ -101,6 +102,7 @@ func (c *collector) each(s sink, list []survey.Group) {
 		members(float64(g.Members), id)
 		lag(float64(g.Lag), id)
 	}
+	c.ages(s, list)
 	if c.c.History == nil {
 		return
 	}
@@ -120,6 +122,35 @@ func (c *collector) each(s sink, list []survey.Group) {
 		}
 		if n.Sync.Count > 0 {
 			s.coarse(groupPhase, n.Sync, id, "sync")
+		}
+	}
+}
+
+// datingTime bounds what a scrape reads of logs to learn how old records are.
+const datingTime = 2 * time.Second
+
+// ages sends how old the oldest records are that groups have not consumed.
+func (c *collector) ages(s sink, list []survey.Group) {
+	age, until := s.several(groupLagTime), time.Now().Add(datingTime)
+	for i := range list {
+		if list[i].Lag == 0 {
+			age(0, label(list[i].ID))
+			continue
+		}
+		if time.Now().After(until) {
+			return
+		}
+		partitions, err := c.c.Lags.Group(list[i].ID)
+		if err != nil {
+			continue // it is gone
+		}
+		oldest, known := time.Duration(0), false
+		for j := range partitions {
+			oldest = max(oldest, time.Duration(partitions[j].Time))
+			known = known || partitions[j].Exact
+		}
+		if known {
+			age(oldest.Seconds(), label(list[i].ID))
 		}
 	}
 }

@@ -27,6 +27,8 @@ type Config struct {
 	Server *wire.Server
 	// History counts what happens to groups; nil if none is kept.
 	History *history.History
+	// Lags says how old the oldest records are that groups have not consumed.
+	Lags *survey.LagMeter
 	// Version is that of the program.
 	Version string
 	// Log receives what a scrape cannot tell.

@@ -104,7 +104,7 @@ func TestScrape(t *testing.T) {
 	body := scrape(t, b,
 		`rota_build_info{version="v1"} 1`, `rota_ready 1`, `rota_coordinator_shards{state="active"} 50`,
 		`rota_groups{state="Stable"} 1`, `rota_groups_not_exported 0`,
-		`rota_group_state{group="`+label+`",state="Stable"} 1`, `rota_group_members{group="`+label+`"} 1`, `rota_group_lag_records{group="`+label+`"} 0`,
+		`rota_group_state{group="`+label+`",state="Stable"} 1`, `rota_group_members{group="`+label+`"} 1`, `rota_group_lag_records{group="`+label+`"} 0`, `rota_group_lag_seconds{group="`+label+`"} 0`,
 		`rota_group_rebalances_total{cause="member-joined",group="`+label+`"} 1`, `rota_rebalances_total{cause="member-joined"} 1`,
 		`rota_rebalance_phase_duration_seconds_count{phase="sync"} 1`, `rota_wire_request_duration_seconds_count{api="JoinGroup"} 2`,
 	)

@@ -76,6 +76,7 @@ var (
 	groupExpired    = metric{"rota_group_members_expired_total", counter, "Members of a group that were silent for longer than their session.", []string{"group"}}
 	groupDropped    = metric{"rota_group_members_dropped_total", counter, "Members of a group that missed a deadline.", []string{"group"}}
 	groupRefused    = metric{"rota_group_commits_refused_total", counter, "Commits to a group that were refused.", []string{"group"}}
+	groupLagTime    = metric{"rota_group_lag_seconds", gauge, "Age of the oldest record that a group has not consumed, 0 if it has consumed all; absent if it cannot be read.", []string{"group"}}
 	groupLag        = metric{"rota_group_lag_records", gauge, "Records behind the committed offsets of a group.", []string{"group"}}
 )
 
@@ -87,7 +88,7 @@ func all() []metric {
 		flushDuration, flushSize, flushFailed, journalBytes, tailBytes, logBytes, freeBytes, topics, partitions, damaged,
 		shardState, shardQueue, shardOpen, shardLoad,
 		rebalances, phaseTime, expired, dropped, refusedTotal, offsetsGone, historyLost,
-		groupsByState, groupsNotShown, groupState, groupMembers, groupLag,
+		groupsByState, groupsNotShown, groupState, groupMembers, groupLag, groupLagTime,
 		groupRebalances, groupPhase, groupExpired, groupDropped, groupRefused,
 	}
 }

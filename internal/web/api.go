@@ -10,6 +10,7 @@ import (
 	"strconv"
 
 	"rota/internal/display"
+	"rota/internal/lag"
 	"rota/internal/survey"
 )
 
@@ -19,6 +20,7 @@ func (s *Server) api() map[string]func(*http.Request) (any, error) {
 		"groups":     s.apiGroups,
 		"group":      func(r *http.Request) (any, error) { return s.c.Survey.GroupNamed(r.FormValue("id")) },
 		"rebalances": s.apiRebalances,
+		"lag":        s.apiLag,
 		"topics":     s.apiTopics,
 		"topic":      func(r *http.Request) (any, error) { return s.c.Survey.TopicNamed(r.FormValue("name")) },
 		"broker":     func(*http.Request) (any, error) { return s.broker(true), nil },
@@ -135,6 +137,16 @@ func part[T any](all []T, offset, limit int) []T {
 		return []T{}
 	}
 	return all
+}
+
+// apiLag judges the partitions of a group.
+func (s *Server) apiLag(r *http.Request) (any, error) {
+	id := r.FormValue("group")
+	list, err := s.lags.Group(id)
+	if err != nil {
+		return nil, err
+	}
+	return map[string]any{"group": id, "verdict": lag.Worst(list), "partitions": list}, nil
 }
 
 // apiRebalances tells the recent rebalances of a group, or one of them, with

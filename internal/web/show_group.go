@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"rota/internal/display"
+	"rota/internal/lag"
 	"rota/internal/story"
 	"rota/internal/survey"
 )
@@ -22,18 +24,18 @@ type groupData struct {
 	Moves    []move
 	Moved    int // partitions
 	Advice   []string
-	// Topics sums up the offsets by topic.
-	Topics []topicLag
+	// Verdict is that on its worst partition; Topics has them all.
+	Verdict lag.Verdict
+	Topics  []topicLag
 	// Recorded is false if no history is kept.
 	Recorded bool
 }
 
 // topicLag is a group's part of one topic.
 type topicLag struct {
-	Topic      string
-	Partitions int
-	Lag        int64
-	Offsets    []survey.Committed
+	Topic   string
+	Records int64
+	Lags    []lag.Lag
 }
 
 // toldRebalance is a rebalance with what is said of it.
@@ -77,10 +79,15 @@ func (s *Server) showGroup(r *http.Request) (*view, error) {
 	for _, narrow := range []bool{false, true} {
 		d.Machine = append(d.Machine, stateMachine(detail.State, arrow, narrow))
 	}
-	for i := range detail.Offsets {
-		d.MostLag = max(d.MostLag, detail.Offsets[i].Lag)
+	lags, err := s.lags.Group(id)
+	if err != nil {
+		return nil, err
 	}
-	d.Topics = byTopic(detail.Offsets)
+	for i := range lags {
+		d.MostLag = max(d.MostLag, lags[i].Records)
+	}
+	d.Verdict = lag.Worst(lags)
+	d.Topics = byTopic(lags)
 	if chosen, err := s.c.Survey.Rebalance(id, key); err == nil {
 		t := told(chosen)
 		d.Rebalance = &t
@@ -94,18 +101,16 @@ func (s *Server) showGroup(r *http.Request) (*view, error) {
 	return &view{Title: text(id), Nav: "groups", Main: "group.html", Data: d, Live: true}, nil
 }
 
-// byTopic gathers offsets, which are sorted.
-func byTopic(all []survey.Committed) []topicLag {
+// byTopic gathers partitions, which are sorted.
+func byTopic(all []lag.Lag) []topicLag {
 	var list []topicLag
 	for i := range all {
-		o := &all[i]
-		if n := len(list); n == 0 || list[n-1].Topic != o.Topic {
-			list = append(list, topicLag{Topic: o.Topic})
+		if n := len(list); n == 0 || list[n-1].Topic != all[i].Topic {
+			list = append(list, topicLag{Topic: all[i].Topic})
 		}
 		t := &list[len(list)-1]
-		t.Partitions++
-		t.Lag += o.Lag
-		t.Offsets = append(t.Offsets, *o)
+		t.Records += all[i].Records
+		t.Lags = append(t.Lags, all[i])
 	}
 	return list
 }
@@ -145,10 +150,10 @@ func moves(a *story.Assignment) (list []move, partitions int) {
 		m := move{From: nobodyText(a), To: "nobody", Nobody: from == nil}
 		var key pair
 		if from != nil {
-			m.From, key.from = text(memberName(from)), from.ID
+			m.From, key.from = display.One(memberName(from), 60), from.ID
 		}
 		if to != nil {
-			m.To, key.to = text(memberName(to)), to.ID
+			m.To, key.to = display.One(memberName(to), 60), to.ID
 		}
 		i, ok := at[key]
 		if !ok {

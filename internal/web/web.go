@@ -53,6 +53,7 @@ type Listener struct {
 // Server serves the page. Start makes one.
 type Server struct {
 	c       Config
+	lags    *survey.LagMeter
 	http    *http.Server
 	pages   *pages
 	local   bool // only this machine reaches it
@@ -67,7 +68,7 @@ func Start(l net.Listener, c Config) *Server {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &Server{c: c, pages: newPages(), local: loopback(l.Addr()), ended: make(chan struct{})}
+	s := &Server{c: c, lags: &survey.LagMeter{Source: c.Survey}, pages: newPages(), local: loopback(l.Addr()), ended: make(chan struct{})}
 	s.http = &http.Server{
 		Handler:           s.guard(s.routes()),
 		ReadHeaderTimeout: 10 * time.Second,
@@ -106,7 +107,7 @@ func (s *Server) routes() http.Handler {
 	m := http.NewServeMux()
 	m.HandleFunc("GET /livez", s.livez)
 	m.HandleFunc("GET /readyz", s.readyz)
-	m.Handle("GET /metrics", metrics.Handler(metrics.Config{Survey: s.c.Survey, Server: s.c.Server, History: s.c.History, Version: s.c.About.Version, Log: s.c.Log}))
+	m.Handle("GET /metrics", metrics.Handler(metrics.Config{Survey: s.c.Survey, Server: s.c.Server, History: s.c.History, Lags: s.lags, Version: s.c.About.Version, Log: s.c.Log}))
 	m.HandleFunc("GET /assets/{name}", s.asset)
 	for path, show := range s.shows() {
 		m.HandleFunc("GET "+path, s.page(show))

@@ -27,6 +27,7 @@ func functions() template.FuncMap {
 		"host":    func(s string) string { return text(strings.TrimPrefix(s, "/")) },
 		"plural":  plural,
 		"bar":     bar,
+		"rate":    func(r *float64) string { return strconv.FormatFloat(*r, 'f', 1, 64) },
 		"meaning": func(state string) string { return stateMeaning[state] },
 		"phase":   phaseWord,
 	}
