@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"runtime"
+	"strconv"
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -24,30 +25,32 @@ import (
 type hotPath struct {
 	name           string
 	objects, bytes float64
+	history        bool // with the events of groups kept and written, as by default
 	prepare        func(*peer) (operation func())
 }
 
 var hotPaths = []hotPath{
-	{"produce", 11, 2300, repeating(produceRequest)},
-	{"fetch", 10, 750, repeating(fetchRequest)},
-	{"commit", 18.5, 1350, repeating(commitRequest)},
-	{"heartbeat", 5.5, 180, heartbeats},
-	{"join and sync", 88, 19000, generations},
+	{"produce", 11, 2300, false, repeating(produceRequest)},
+	{"fetch", 10, 750, false, repeating(fetchRequest)},
+	{"commit", 18.5, 1350, false, repeating(commitRequest)},
+	{"heartbeat", 5.5, 180, false, heartbeats},
+	{"join and sync", 56, 7300, false, generations},
+	{"join and sync with their history", 100, 26_000, true, generations},
 }
 
 // What a broker allocates for each operation over TCP, with a data folder,
 // stays within bounds. Half a bound is wrong too: a bound that is far away
 // guards nothing.
 func TestHotPathAllocations(t *testing.T) {
-	b, err := rota.Start(t.Context(), rota.Config{
-		DataDir: t.TempDir(), Properties: map[string]string{"durability": "never", "group.initial.rebalance.delay.ms": "0"},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer b.Close()
 	for _, path := range hotPaths {
 		t.Run(path.name, func(t *testing.T) {
+			b, err := rota.Start(t.Context(), rota.Config{DataDir: t.TempDir(), Properties: map[string]string{
+				"durability": "never", "group.initial.rebalance.delay.ms": "0", "rota.history.enable": strconv.FormatBool(path.history),
+			}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer b.Close()
 			p := connect(t, b.Addr())
 			p.createTopic()
 			objects, size := allocations(path.prepare(p))
@@ -90,12 +93,12 @@ func repeating(request func(*peer) kmsg.Request) func(*peer) func() {
 
 // peer is a connection that allocates nothing for a repeated request.
 type peer struct {
-	t   *testing.T
+	t   testing.TB
 	c   net.Conn
 	buf []byte
 }
 
-func connect(t *testing.T, addr string) *peer {
+func connect(t testing.TB, addr string) *peer {
 	t.Helper()
 	c, err := net.Dial("tcp", addr)
 	if err != nil {
@@ -214,8 +217,10 @@ func commitRequest(*peer) kmsg.Request {
 }
 
 // heartbeats beats in a stable group of one.
-func heartbeats(p *peer) func() {
-	join := joinRequest(p, "beats")
+func heartbeats(p *peer) func() { return beatsIn(p, "beats") }
+
+func beatsIn(p *peer, group string) func() {
+	join := joinRequest(p, group)
 	sync := syncRequest(join, p.do(join).(*kmsg.JoinGroupResponse).Generation)
 	p.do(sync)
 	return repeating(func(*peer) kmsg.Request {
@@ -227,9 +232,11 @@ func heartbeats(p *peer) func() {
 
 // generations has the leader of a group of one join again, which makes a new
 // generation, and sync, which records its assignment.
-func generations(p *peer) func() {
+func generations(p *peer) func() { return generationsIn(p, "joins") }
+
+func generationsIn(p *peer, group string) func() {
 	const marker = 0x01020304
-	join := joinRequest(p, "joins")
+	join := joinRequest(p, group)
 	sync := kmsg.NewRequestFormatter().AppendRequest(nil, syncRequest(join, marker), 1)
 	place := bytes.Index(sync, binary.BigEndian.AppendUint32(nil, marker))
 	rejoin := kmsg.NewRequestFormatter().AppendRequest(nil, join, 1)
