@@ -53,9 +53,9 @@ type producing struct {
 	noReply bool // acks=0
 	// txn is nil without a transactional id. Its batches are all waited for,
 	// even with acks=0: they may be appended after the handler has returned.
-	txn     *broker.Transaction
-	failed  atomic.Pointer[error]
-	lost    atomic.Bool // some partition has another leader epoch by now
+	txn    *broker.Transaction
+	failed atomic.Pointer[error]
+	lost   atomic.Bool // some partition has another leader epoch by now
 }
 
 func produce(s *Server, c *Call) {
