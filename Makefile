@@ -7,7 +7,7 @@ FUZZTIME ?= 20s
 SIMSEEDS ?= 4000
 SOURCES := $(shell find . -name '*.go' -not -path './test/*' -not -path './bench/*' -not -path './tools/*' 2>/dev/null) go.mod go.sum
 
-.PHONY: explore mutate build test test-go test-clients demo lint interop bench fuzz sim soak docs clean
+.PHONY: explore mutate build test test-go test-clients demo lint interop suites bench fuzz sim soak docs clean
 
 build: bin/rota
 bin/rota: $(SOURCES)
@@ -66,12 +66,17 @@ docs: build
 INTEROP ?= 1
 interop: build
 	@rm -rf .cache/interop; code=0; \
-	for p in interop kafka workloads; do \
-		(cd test/$$p && INTEROP=$(INTEROP) INTEROP_PAGE=1 ROTA_BIN=$(CURDIR)/bin/rota $(GO) test -count=1 -timeout 30m) || code=1; \
+	for p in interop kafka workloads suites; do \
+		(cd test/$$p && INTEROP=$(INTEROP) INTEROP_PAGE=1 ROTA_BIN=$(CURDIR)/bin/rota $(GO) test -count=1 -timeout $(if $(filter full,$(INTEROP)),2h,30m)) || code=1; \
 	done; \
 	(cd test/sticky && INTEROP=$(INTEROP) $(GO) test -count=1 -timeout 10m) || code=1; \
 	(cd test/e2e && INTEROP=$(INTEROP) $(GO) test -count=1 -timeout 10m -run TestMembersAndConsumers) || code=1; \
 	(cd test && $(GO) run ./report/page) || code=1; exit $$code
+# The whole suites of franz-go, kafka-go and sarama, with the broker killed in
+# twenty rounds of the first: an hour.
+suites: build
+	cd test/suites && INTEROP=full ROTA_BIN=$(CURDIR)/bin/rota $(GO) test -count=1 -v -timeout 2h
+
 # Every state of small worlds around a group; EXPLORE=30m sees more of them.
 EXPLORE ?= 5m
 explore:

@@ -69,6 +69,12 @@ type Broker struct {
 // top of Kafka's defaults. It skips the test where Kafka cannot be installed.
 func Start(t testing.TB, settings ...string) *Broker {
 	t.Helper()
+	return StartOn(t, freeAddress(t), settings...)
+}
+
+// StartOn is Start with an address that the caller picks.
+func StartOn(t testing.TB, addr string, settings ...string) *Broker {
+	t.Helper()
 	classPath, err := Install()
 	if err != nil {
 		t.Skip("no Apache Kafka:", err)
@@ -80,7 +86,7 @@ func Start(t testing.TB, settings ...string) *Broker {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	b := &Broker{Addr: freeAddress(t), Dir: dir, t: t}
+	b := &Broker{Addr: addr, Dir: dir, t: t}
 	b.classPath, b.config = classPath, b.configure(settings)
 	format := java(t.Context(), classPath, "128m", "kafka.tools.StorageTool", "format", "-t", "MkU3OEVBNTcwNTJENDM2Qg", "-c", b.config)
 	if out, err := format.CombinedOutput(); err != nil {

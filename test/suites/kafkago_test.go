@@ -83,7 +83,7 @@ func compare(t *report.T, ours, theirs result, k *kafka.Broker) {
 	var missing, byChoice []string
 	for _, name := range slices.Sorted(maps.Keys(theirs.passed)) {
 		switch why := chosen[name]; {
-		case ours.passed[name]:
+		case ours.passed[name], hasDeeper(ours.failed, name): // a subtest says more
 		case why != "":
 			byChoice = append(byChoice, name+" "+why)
 		default:
