@@ -1,10 +1,13 @@
-// Package coordinator runs consumer groups over the log of __consumer_offsets.
+// Package coordinator runs pure state machines over the logs of internal topics:
+// consumer groups over __consumer_offsets, transactional ids over
+// __transaction_state.
 //
-// It owns the shards: one for each partition of that topic, each with the
-// groups whose ids hash to it. It knows no rule of the group protocols (package
-// group does) and no file (package storage does). What it decides is when
+// It owns the shards: one for each partition of such a topic, each with the
+// machines whose ids hash to it. It knows no rule of the protocols (packages group
+// and txn do) and no file (package storage does). What it decides is when
 // things may happen: which answer waits for which batch, what a failed append
-// means, who is evicted when the broker itself was late.
+// means, who is evicted when the broker itself was late. It also brings the
+// markers of a decided transaction to its partitions.
 //
 // # Two halves
 //
@@ -32,8 +35,9 @@
 //   - A shard is the only writer of its partition and knows every offset it
 //     will be given; one that is given another ends.
 //   - There is no undo: after a failed append or a panic the shard ends, what
-//     is open is answered with NOT_COORDINATOR, and the groups are read anew
+//     is open is answered with NOT_COORDINATOR, and the machines are read anew
 //     from the log under the next leader epoch.
 //
-// Start reading at shard.go, then flight.go, end.go, run.go, lifecycle.go.
+// Start reading at shard.go, then flight.go, end.go, run.go, lifecycle.go; for
+// transactions at transactions.go, then markers.go, mark.go.
 package coordinator
