@@ -77,6 +77,9 @@ func commitsOn(partitions int, connections ...int) func(*session) error {
 		if err := s.prepareCommits(partitions, connections[len(connections)-1]); err != nil {
 			return err
 		}
+		if err := commitLoop(connections[len(connections)-1], partitions).heat(s); err != nil {
+			return err
+		}
 		for _, n := range connections {
 			r, err := s.commits(n, partitions, "")
 			if err != nil {
@@ -103,14 +106,17 @@ func (s *session) prepareCommits(partitions, groups int) error {
 }
 
 func (s *session) commits(n, partitions int, suffix string) (row, error) {
-	l := closedLoop{n: n, check: checkCommit, request: func(i int) kmsg.Request {
-		return commitRequest(commitGroup(i), "commit", partitions, 42)
-	}}
 	name := fmt.Sprintf("raw, %d connections", n)
 	if partitions > 1 {
 		name += fmt.Sprintf(", %d partitions a request", partitions)
 	}
-	return l.run(s, name+suffix, "commits/s", 1)
+	return commitLoop(n, partitions).run(s, name+suffix, "commits/s", 1)
+}
+
+func commitLoop(n, partitions int) closedLoop {
+	return closedLoop{n: n, check: checkCommit, request: func(i int) kmsg.Request {
+		return commitRequest(commitGroup(i), "commit", partitions, 42)
+	}}
 }
 
 // runCommitBusy has a producer that saturates the broker beside the commits.

@@ -14,6 +14,9 @@ func latencyAt(rates ...int) func(*session) error {
 		if err := createTopic(s.ctx, s.addr(), "latency", 8); err != nil {
 			return err
 		}
+		if err := produceLoop("latency", 8).heat(s); err != nil {
+			return err
+		}
 		for _, rate := range rates {
 			warm := s.warmUp()
 			if _, err := s.openLoop(rate, warm); err != nil {
@@ -27,6 +30,15 @@ func latencyAt(rates ...int) func(*session) error {
 		}
 		return nil
 	}
+}
+
+// produceLoop has 16 connections produce single records to the partitions of a
+// topic.
+func produceLoop(topic string, partitions int) closedLoop {
+	body := batch(1, recordBytes)
+	return closedLoop{n: 16, check: checkProduce, request: func(i int) kmsg.Request {
+		return produceRequest(topic, body, int32(i%partitions))
+	}}
 }
 
 func atRate(rate int) string {

@@ -143,6 +143,20 @@ func (l closedLoop) run(s *session, name, unit string, weight int64) (row, error
 	return lat.fill(m.each(row{Name: name}, total.Load()*weight, unit)), nil
 }
 
+// heat runs the loop for the warm-up of a broker and measures nothing. A
+// virtual machine compiles what it has run often: a load of one request at a
+// time would leave it cold.
+func (l closedLoop) heat(s *session) error {
+	if l.pipeline == 0 {
+		l.pipeline = 1
+	}
+	end := time.Now().Add(s.warmUp())
+	return inParallel(l.n, func(i int) error {
+		_, err := l.one(s.addr(), l.request(i), end, end)
+		return err
+	})
+}
+
 // first is an error that is waiting, or nil.
 func first(errs chan error) error {
 	select {

@@ -13,6 +13,9 @@ func runTail(s *session) error {
 	if err := createTopic(s.ctx, s.addr(), "tail", 1); err != nil {
 		return err
 	}
+	if err := produceLoop("tail", 1).heat(s); err != nil {
+		return err
+	}
 	for _, c := range []struct{ rate, perBatch, consumers int }{
 		{1000, 1, 1},
 		{200, 50, 10},
