@@ -44,6 +44,9 @@ func (c *client) checks(t *testing.T) {
 	if c.moves {
 		run("exactly once", c.noRestart, exactlyOnce)
 	}
+	if c.stalls {
+		run("poll interval exceeded", "", pollIntervalExceeded)
+	}
 	if c.consumerProtocol {
 		run("new group protocol is refused", "", refused)
 	}

@@ -24,6 +24,7 @@ type client struct {
 	noCodec                                     map[string]string
 	consumerProtocol                            bool // it knows group.protocol=consumer
 	moves                                       bool // its program has the command "move"
+	stalls                                      bool // its program reads "stall"
 
 	version   string
 	argv, env []string
@@ -34,7 +35,7 @@ func clients() []*client {
 	all := []*client{}
 	for _, v := range []string{"4.4.0", "4.1.2", "3.9.2"} {
 		all = append(all, &client{
-			name: "kafka-clients (Java)", version: v, consumerProtocol: true, moves: true,
+			name: "kafka-clients (Java)", version: v, consumerProtocol: true, moves: true, stalls: true,
 			prepare: func() ([]string, []string, error) { return java(v) },
 		})
 	}

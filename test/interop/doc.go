@@ -15,8 +15,10 @@
 //	                                            prints {"event":"owns","partitions":[...]} with all that it owns
 //	                                            after every change, and {"event":"record","partition":P,
 //	                                            "offset":O,"key":B,"value":B,"headers":[...]}
+//	        client=ID poll=MILLISECONDS         (Java only: client id, max.poll.interval.ms)
 //	                                            reads "commit": {"event":"committed"}, and "leave" (or the
-//	                                            end of its input): it leaves the group, {"event":"left"}
+//	                                            end of its input): it leaves the group, {"event":"left"};
+//	                                            Java only: "stall": it does not poll until it reads "go"
 //	move    brokers= topic= to= group= id= session=MILLISECONDS
 //	                                            copies topic to another one as a member of the group, in
 //	                                            transactions of the transactional id that hold the offsets,

@@ -40,11 +40,29 @@ final class Consume implements ConsumerRebalanceListener {
                 if (command.equals("leave")) {
                     break;
                 }
+                if (command.equals("stall")) {
+                    stall(commands);
+                    continue;
+                }
                 consumer.commitSync();
                 Client.print("committed", event -> {});
             }
         }
         Client.print("left", event -> {});
+    }
+
+    /** Does not poll until the next command comes. */
+    private static void stall(ConcurrentLinkedQueue<String> commands) {
+        while (commands.isEmpty()) {
+            try {
+                Thread.sleep(20);
+            } catch (InterruptedException e) {
+                return;
+            }
+        }
+        if (commands.peek().equals("go")) {
+            commands.poll();
+        }
     }
 
     private static Map<String, Object> config(Map<String, String> options) {
@@ -54,6 +72,12 @@ final class Consume implements ConsumerRebalanceListener {
         config.put("auto.offset.reset", "earliest");
         config.put("enable.auto.commit", options.getOrDefault("commit", "none").equals("auto"));
         config.put("auto.commit.interval.ms", 100);
+        if (options.containsKey("client")) {
+            config.put("client.id", options.get("client"));
+        }
+        if (options.containsKey("poll")) {
+            config.put("max.poll.interval.ms", Integer.parseInt(options.get("poll")));
+        }
         if (options.containsKey("instance")) {
             config.put("group.instance.id", options.get("instance"));
         }
