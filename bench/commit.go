@@ -61,7 +61,11 @@ func (s *session) findCoordinator(groups ...string) error {
 			if resp, err = c.do(fetch); err != nil {
 				return err
 			}
-			return kerr.ErrorForCode(resp.(*kmsg.OffsetFetchResponse).ErrorCode)
+			err = kerr.ErrorForCode(resp.(*kmsg.OffsetFetchResponse).ErrorCode)
+			if errors.Is(err, kerr.GroupIDNotFound) {
+				return nil // what kfake says of a new group
+			}
+			return err
 		})
 		if err != nil {
 			return fmt.Errorf("coordinator of %s: %w", g, err)

@@ -2,9 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"runtime"
+	"slices"
 	"time"
 )
 
@@ -60,20 +63,21 @@ func (r *report) take(ctx context.Context, o *options, w *workload, m durability
 		order = append(order, w.peers...)
 	}
 	var all []*measured
+	failed := map[kind]error{}
 	for _, k := range order {
-		if !o.serves(k, m) {
+		if !o.serves(k, m) || failed[k] != nil || ctx.Err() != nil {
 			continue
 		}
 		one, err := measure(ctx, o, w, k, m)
 		if err != nil {
-			return fmt.Errorf("%s: %w", k, err)
+			failed[k] = fmt.Errorf("%s: %w", k, err)
+			continue
 		}
 		all = append(all, one)
 	}
-	if len(all) == 0 {
-		return nil
+	if len(all) > 0 {
+		r.replace(w.name, m, all)
+		r.printWorkload(os.Stdout, w, m)
 	}
-	r.replace(w.name, m, all)
-	r.printWorkload(os.Stdout, w, m)
-	return nil
+	return errors.Join(slices.Collect(maps.Values(failed))...)
 }
