@@ -59,7 +59,7 @@ func (m *Member) giveUp(c *client.Call, gen client.Generation) {
 
 // take makes the member the owner of what is new.
 func (m *Member) take(c *client.Call, gen client.Generation) {
-	if now := m.now(); now >= m.lease.until() {
+	if now := m.now(); now >= m.lease.Until() {
 		m.machine.Lose(now, "coordinator was out of reach")
 		gen = m.machine.Generation()
 	}

@@ -34,7 +34,9 @@
 // too much to assume, let the resource itself refuse what is late: Token rises
 // with every change of owner. Two running processes with one InstanceID are a
 // mistake that no token mends: the second takes over at once, the first hears
-// of it with its next heartbeat, and ends.
+// of it with its next heartbeat, and ends. So it is with a member that an
+// operator throws out, and with a cooperative one that comes back to a rebalance
+// of a group which has reached group.max.size: others have its place already.
 //
 // # Callbacks
 //
@@ -46,6 +48,6 @@
 // # Where to start reading
 //
 // config.go has all that can be said, member.go the loop around the machine of
-// package client, ownership.go the contexts, lease.go the promise about time,
-// dialect.go the formats on the wire.
+// package client, whose Lease is the promise about time, ownership.go the
+// contexts, dialect.go the formats on the wire.
 package member

@@ -28,7 +28,7 @@ type Member struct {
 	// What follows belongs to the loop.
 
 	machine  *client.Machine
-	lease    lease
+	lease    client.Lease
 	aliveAt  time.Duration // the last call of Alive
 	node     int32         // the coordinator
 	sending  context.Context
@@ -63,7 +63,7 @@ func Start(c Config, opts ...kgo.Opt) (*Member, error) {
 	m := &Member{
 		c: c, kgo: cl, dialect: c.Work.speak(&c), began: time.Now(),
 		inputs: make(chan func()), over: make(chan struct{}), announced: map[Shard]bool{},
-		lease: lease{session: c.SessionTimeout, rebalance: c.RebalanceTimeout},
+		lease: client.Lease{Session: c.SessionTimeout, Rebalance: c.RebalanceTimeout},
 	}
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	m.sending, m.stopSend = context.WithCancel(m.ctx)
@@ -216,7 +216,7 @@ func (m *Member) deadline() time.Duration {
 		at = math.MaxInt64
 	}
 	if !m.owned.none() {
-		at = min(at, m.lease.until())
+		at = min(at, m.lease.Until())
 	}
 	if m.watched != nil {
 		at = min(at, m.watchAt)
@@ -227,7 +227,7 @@ func (m *Member) deadline() time.Duration {
 // checkLease ends ownership when the coordinator may have given up on this
 // member, and looks at topics when that is due.
 func (m *Member) checkLease(now time.Duration) {
-	if !m.owned.none() && now >= m.lease.until() {
+	if !m.owned.none() && now >= m.lease.Until() {
 		m.c.Log.Warn("the coordinator has not been heard for too long: what this member owned is lost", "group", m.c.Group)
 		m.owned.endAll(ErrLost)
 		m.machine.Lose(now, "coordinator was out of reach")

@@ -45,20 +45,9 @@ func (m *Member) send(s client.Send) {
 
 // answered hands an answer over, and notes what it says about time.
 func (m *Member) answered(s client.Send, sent time.Duration, resp client.Response) {
-	switch r := resp.(type) {
-	case client.Joined:
-		if r.Code == 0 {
-			m.lease.confirmed(sent, true)
-		}
-	case client.Synced:
-		if r.Code == 0 {
-			m.plan = r.Assignment
-			m.lease.confirmed(sent, false)
-		}
-	case client.Beat:
-		if r.Code == 0 || r.Code == kerr.RebalanceInProgress.Code {
-			m.lease.confirmed(sent, r.Code != 0)
-		}
+	m.lease.Answered(sent, resp)
+	if r, ok := resp.(client.Synced); ok && r.Code == 0 {
+		m.plan = r.Assignment
 	}
 	if j, ok := resp.(client.Joined); ok && j.Code == 0 {
 		m.joined(s, j)

@@ -50,6 +50,7 @@ type actor struct {
 	holds       bool
 	calling     bool // a callback runs
 	lastError   error
+	ownership   ownership
 
 	// What a rude client knows.
 	id         string
@@ -65,6 +66,7 @@ type actor struct {
 // newMachine starts the actor's process.
 func (a *actor) newMachine(w *World) {
 	a.m = client.New(a.config, w.mono)
+	a.ownership = newOwnership(&a.config, w.o.trusting)
 	a.m.Metadata(w.mono, w.topics)
 	a.m.Subscribe(w.mono, a.topics)
 	a.gone, a.frozen, a.dawdles, a.calling, a.holds, a.throws, a.finding = false, false, false, false, false, false, 0
@@ -90,6 +92,9 @@ func (a *actor) do(w *World) {
 		if out.Drop && a.conn != nil {
 			w.cut(a.conn)
 		}
+		if w.o.owners {
+			a.noticed(out.Notices)
+		}
 		for _, s := range out.Sends {
 			if s.Anywhere {
 				a.finding = s.ID
@@ -108,6 +113,9 @@ func (a *actor) do(w *World) {
 			w.hash(uint64(out.Call.Kind)<<16 | uint64(len(out.Call.Partitions)))
 			w.callbacks[out.Call.Kind]++
 			a.calling = true
+			if w.o.owners {
+				a.own(w, out.Call)
+			}
 			if !a.holds {
 				a.returns(w)
 			}
@@ -131,7 +139,7 @@ func (a *actor) returns(w *World) {
 	}
 	a.calling = false
 	var err error
-	if a.throws {
+	if a.throws && !w.o.owners { // the callbacks of rota/member return nothing
 		err, a.throws = errCallback, false
 		w.count("callback failed")
 	}
@@ -175,7 +183,10 @@ func (a *actor) receive(w *World, c *call) {
 	if a.dead || a.gone {
 		return
 	}
-	a.m.Answer(w.mono, c.rid, fromGroup(c.body))
+	a.checkLease(w)
+	resp := fromGroup(c.body)
+	a.ownership.lease.Answered(c.sent, resp)
+	a.m.Answer(w.mono, c.rid, resp)
 	a.do(w)
 	a.poll(w)
 }
@@ -191,6 +202,7 @@ func (a *actor) disconnected(w *World) {
 // poll is the application's poll, if it polls.
 func (a *actor) poll(w *World) {
 	if a.runs() && !a.dawdles {
+		a.checkLease(w)
 		a.m.Poll(w.mono)
 		a.do(w)
 	}
@@ -198,6 +210,7 @@ func (a *actor) poll(w *World) {
 
 // tick lets the machine see the time.
 func (a *actor) tick(w *World) {
+	a.checkLease(w)
 	a.m.Tick(w.mono)
 	a.do(w)
 	a.poll(w)

@@ -17,7 +17,8 @@ type call struct {
 	req   group.Request
 	group int
 	// rid is the machine's name for it, 0 if no machine has sent it.
-	rid client.RequestID
+	rid  client.RequestID
+	sent time.Duration
 
 	taken   bool // the broker has read it
 	life    *life
@@ -52,7 +53,7 @@ func (w *World) push(a *actor, req group.Request, rid client.RequestID) *call {
 	if a.conn == nil {
 		a.conn = &conn{actor: a}
 	}
-	c := &call{w: w, actor: a, conn: a.conn, req: req, group: a.group, rid: rid, op: -1}
+	c := &call{w: w, actor: a, conn: a.conn, req: req, group: a.group, rid: rid, sent: w.mono, op: -1}
 	a.conn.calls = append(a.conn.calls, c)
 	w.historyCall(c)
 	return c

@@ -24,12 +24,17 @@ type options struct {
 	// history: the run is recorded for a check of linearizability, and nothing
 	// removes offsets behind its back.
 	history bool
+	// owners: everybody is a member as rota/member is one, and ownership is
+	// checked. Nobody takes a member's place or throws it out, as two processes
+	// with one instance id and operators do.
+	owners, trusting bool
 }
 
-func drawOptions(r *random, history bool) options {
+func drawOptions(r *random, with setup) options {
+	history := with.history
 	o := options{
 		shards: 1 + r.below(3), groups: 1 + r.below(3), actors: 4 + r.below(6), pipeline: pick(r, 1, 1, 2, 8),
-		chaos: pick(r, 12, 25, 60, 400), landing: pick(r, 1, 3, 6), history: history,
+		chaos: pick(r, 12, 25, 60, 400), landing: pick(r, 1, 3, 6), history: history, owners: with.owners, trusting: with.trusting,
 		expireInterval: pick(r, time.Second, 20*time.Second, time.Minute), checks: pick(r, 8, 32, 128),
 	}
 	c := group.DefaultConfig()
@@ -41,6 +46,9 @@ func drawOptions(r *random, history bool) options {
 	if history {
 		c.OffsetsRetention, c.MaxRecordBytes = 1000*time.Hour, 16<<20
 		o.groups, o.actors, o.chaos = 1, 5, 20
+	}
+	if with.owners {
+		c.MaxSize = math.MaxInt32 // a group that is full throws out members that come back late
 	}
 	o.group = c
 	return o

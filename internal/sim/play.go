@@ -388,6 +388,9 @@ func (w *World) timersAgain() {
 
 // resize changes group.max.size.
 func (w *World) resize(n uint64) bool {
+	if w.o.owners {
+		return false // see drawOptions
+	}
 	w.o.group.MaxSize = []int{2, 3, 5, 1 << 30}[n%4]
 	w.setChecking(w.o.group.CheckInvariants)
 	return true

@@ -37,6 +37,10 @@ func Run(seed uint64, steps int) Result {
 type setup struct {
 	// history records what clients see of offsets.
 	history bool
+	// owners checks who owns what, of members only.
+	owners bool
+	// trusting: leases do not end, to see that they have to.
+	trusting bool
 	// spoil breaks what groups say, to see that it is noticed.
 	spoil func(*group.Effects)
 }

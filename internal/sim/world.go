@@ -68,7 +68,7 @@ const (
 func newWorld(seed uint64, with setup, stats *Stats) (*World, *random) {
 	r := random(scramble(seed ^ 0xa5a5))
 	w := &World{
-		seed: seed, o: drawOptions(&r, with.history), spoil: with.spoil, mono: time.Minute, wall: wallStart, h: fnvStart,
+		seed: seed, o: drawOptions(&r, with), spoil: with.spoil, mono: time.Minute, wall: wallStart, h: fnvStart,
 		topics: map[string]int32{"t": int32(1 + r.below(4)), "u": int32(r.below(3))}, stats: stats,
 	}
 	for i := range w.o.groups {
@@ -108,6 +108,13 @@ func (w *World) newActor(i int, r *random) *actor {
 		a.instance = &name
 		a.joinVersion = max(a.joinVersion, 5)
 	}
+	if w.o.owners {
+		a.role = member
+		if a.instance != nil {
+			name := instanceName(i)
+			a.instance = &name
+		}
+	}
 	a.session = time.Duration(6+r.below(10)) * time.Second
 	a.rebalance = time.Duration(8+r.below(20)) * time.Second // longer than it takes to hear of a rebalance
 	if a.role == rude && a.instance == nil {
@@ -123,6 +130,7 @@ func (w *World) newActor(i int, r *random) *actor {
 		AutoCommit:         r.oneIn(3) && !w.o.history, // of the history are commits of one offset
 		AutoCommitInterval: 2 * time.Second,
 	}
+	a.config.EveryCall = w.o.owners
 	a.topics = slices.Clone(topicNames[:1+r.below(2)])
 	a.newMachine(w)
 	return a
