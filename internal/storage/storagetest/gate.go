@@ -16,6 +16,8 @@ type Gate struct {
 	count map[storage.Partition]int // segments in the last manifest
 	moved func()                    // called after each round of settling
 	wrote func()                    // called after each Write
+	reads func()                    // called before each Read
+	looks func()                    // called before each Aborted
 }
 
 // door is open or shut.
@@ -95,6 +97,22 @@ func (g *Gate) Write(p storage.Partition, created int64, w *storage.SegmentWrite
 		g.wrote()
 	}
 	return err
+}
+
+// Read lets a test get in between.
+func (g *Gate) Read(p storage.Partition, s storage.Segment, offset int64, limit int, dst []byte) ([]byte, error) {
+	if g.reads != nil {
+		g.reads()
+	}
+	return g.Medium.Read(p, s, offset, limit, dst)
+}
+
+// Aborted lets a test get in between.
+func (g *Gate) Aborted(p storage.Partition, s storage.Segment, from int64, dst []storage.AbortedTransaction) ([]storage.AbortedTransaction, error) {
+	if g.looks != nil {
+		g.looks()
+	}
+	return g.Medium.Aborted(p, s, from, dst)
 }
 
 func (g *Gate) segments(p storage.Partition) int {

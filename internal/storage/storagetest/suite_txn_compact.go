@@ -21,6 +21,7 @@ var txnCompactTests = []suiteTest{
 	{"CommittedReaderGetsToTheStableOffset", testCompactHole},
 	{"TransactionalOffsetsStaySmall", testCompactOffsets},
 	{"AbortedTransactionsOfASplitSegment", testCompactSplit},
+	{"BatchesAndAbortedTransactionsAreOfOneMoment", testCompactBesideRead},
 }
 
 // keysOf is a batch of values that are their keys, of a transaction if id is not 0.
@@ -350,5 +351,37 @@ func testCompactSplit(b *bed) {
 	}
 	if got := b.everything(l); len(got) != len(want) {
 		b.Errorf("%d records are left, want %d", len(got), len(want))
+	}
+}
+
+// Compaction takes an aborted transaction and its marker away while somebody
+// reads: before the batches, or between these and the list.
+func testCompactBesideRead(b *bed) {
+	for i, hook := range []func(f func()){
+		func(f func()) { b.gate.reads = f },
+		func(f func()) { b.gate.looks = f },
+	} {
+		b.open()
+		p := partA
+		p.Index = int32(i)
+		l := b.log(p, compacted())
+		b.write(l, keysOf(7, 0, "a"))
+		b.endTxn(l, 7, 0, false)
+		b.write(l, keysOf(7, 1, "b")) // behind a marker that is about to go
+		b.endTxn(l, 7, 0, true)
+		b.write(l, keysOf(0, 0, "c"))
+		b.settle()
+		hook(func() {
+			b.gate.reads, b.gate.looks = nil, nil
+			b.clean()
+			time.Sleep(2 * time.Hour)
+			b.clean()
+		})
+		b.wantCommittedBy(1<<20, l, "b", "c")
+		if n := b.markers(l); n != 1 {
+			b.Errorf("%d markers are left, want 1", n)
+		}
+		b.wantCommitted(l, "b", "c")
+		b.end()
 	}
 }
