@@ -24,7 +24,8 @@ import (
 // over: the groups are unloaded and loaded again under a new leader epoch.
 // Requests that are parked in them get NOT_COORDINATOR, and members go on with
 // the generation and the assignment that they have. After the request's
-// timeout the answer is REQUEST_TIMED_OUT while the move under way goes on.
+// timeout the answer is REQUEST_TIMED_OUT while the move under way goes on. One
+// of __transaction_state does the same with its transactional ids.
 //
 // Not done: throttling.
 func electLeadersAPI() API {
@@ -66,15 +67,22 @@ func elect(patience context.Context, s *Server, kind int8, topic string, p int32
 	if errors.Is(err, kerr.UnknownTopicOrPartition) {
 		return refuse(err, "There is no such topic or partition.")
 	}
-	if topic != broker.OffsetsTopic || kind != preferredElection {
+	var move func(context.Context, int32) error
+	what := "groups"
+	switch {
+	case kind == preferredElection && topic == broker.OffsetsTopic:
+		move = s.Broker.MoveCoordinator
+	case kind == preferredElection && topic == broker.TransactionsTopic:
+		move, what = s.Broker.MoveTransactions, "transactional ids"
+	default:
 		return refusal{code: kerr.ElectionNotNeeded.Code}
 	}
-	switch failed := s.Broker.MoveCoordinator(patience, p); {
+	switch failed := move(patience, p); {
 	case failed == nil:
 		return refusal{}
 	case errors.Is(failed, context.DeadlineExceeded) || errors.Is(failed, context.Canceled):
-		return refuse(kerr.RequestTimedOut, "The groups have not been loaded again yet.")
+		return refuse(kerr.RequestTimedOut, "The "+what+" have not been loaded again yet.")
 	default:
-		return refuse(kerr.PreferredLeaderNotAvailable, "The groups could not be loaded again: "+failed.Error()+".")
+		return refuse(kerr.PreferredLeaderNotAvailable, "The "+what+" could not be loaded again: "+failed.Error()+".")
 	}
 }

@@ -7,6 +7,17 @@ import "context"
 // loaded, or with the context's error while the move goes on. Other errors:
 // those of coordinator.Move.
 func (b *Broker) MoveCoordinator(ctx context.Context, p int32) error {
+	return move(ctx, func() error { return b.Coordinator.Move(p) })
+}
+
+// MoveTransactions does the same with the transactional ids of a partition of
+// __transaction_state.
+func (b *Broker) MoveTransactions(ctx context.Context, p int32) error {
+	return move(ctx, func() error { return b.Transactions.Move(p) })
+}
+
+// move waits for a move, or for the end of ctx.
+func move(ctx context.Context, f func() error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -14,7 +25,7 @@ func (b *Broker) MoveCoordinator(ctx context.Context, p int32) error {
 	// Nobody waits for this goroutine in the end: it may hang on a journal
 	// that cannot be reopened, until the store closes. All it touches refuses
 	// once it is closed.
-	go func() { moved <- b.Coordinator.Move(p) }()
+	go func() { moved <- f() }()
 	select {
 	case err := <-moved:
 		return err
