@@ -90,6 +90,8 @@ const (
 	FarBehind = time.Minute
 	// StandsStill is how long an offset must not have moved to be stalled.
 	StandsStill = time.Minute
+	// Steady is how far apart two readings must be for their rates to count.
+	Steady = 5 * time.Second
 )
 
 // Judge says how far behind a partition is, and what to think of it. before is
@@ -102,8 +104,8 @@ const (
 //  3. the committed offset has not moved for a minute, though there was
 //     something to consume for as long: stalled
 //  4. the oldest record to consume is a minute old: lagging
-//  5. since the reading before more was produced than consumed, and the lag
-//     is longer than a second of production: lagging
+//  5. since the reading before, five seconds ago at least, more was produced than
+//     consumed, and the lag is longer than a second of production: lagging
 //  6. else: ok
 func Judge(r *Reading, before *Reading, still time.Duration) Lag {
 	l := Lag{Topic: r.Topic, Partition: r.Partition, LogStart: r.LogStart, LogEnd: r.LogEnd, Committed: r.Committed}
@@ -122,11 +124,13 @@ func Judge(r *Reading, before *Reading, still time.Duration) Lag {
 	if r.CommittedMillis >= 0 {
 		still = max(still, time.Duration(millis(r.AtMillis-r.CommittedMillis)))
 	}
-	l.Verdict, l.Rule = l.judge(r, still)
+	// Commits come seconds apart: what lies between two readings is often none.
+	steady := before != nil && r.AtMillis-before.AtMillis >= Steady.Milliseconds()
+	l.Verdict, l.Rule = l.judge(r, still, steady)
 	return l
 }
 
-func (l *Lag) judge(r *Reading, still time.Duration) (Verdict, string) {
+func (l *Lag) judge(r *Reading, still time.Duration, steady bool) (Verdict, string) {
 	age := time.Duration(l.Time)
 	switch {
 	case l.Records == 0:
@@ -137,7 +141,7 @@ func (l *Lag) judge(r *Reading, still time.Duration) (Verdict, string) {
 		return Stalled, fmt.Sprintf("the committed offset has not moved for %s, with %d records to consume", story.Took(still), l.Records)
 	case age >= FarBehind:
 		return Lagging, fmt.Sprintf("the oldest of %d records to consume is %s old", l.Records, story.Took(age))
-	case l.Consumed != nil && *l.Produced > *l.Consumed && float64(l.Records) > *l.Produced:
+	case steady && l.Consumed != nil && *l.Produced > *l.Consumed && float64(l.Records) > *l.Produced:
 		return Lagging, fmt.Sprintf("%.1f records/s are produced and %.1f consumed", *l.Produced, *l.Consumed)
 	}
 	return OK, fmt.Sprintf("%d records to consume, none of them a minute old", l.Records)

@@ -106,3 +106,17 @@ func TestWorst(t *testing.T) {
 		t.Error("not the worst")
 	}
 }
+
+// Between two readings that are close to each other there may have been no
+// commit: that is no verdict on a consumer that keeps up.
+func TestCloseReadingsDoNotCondemn(t *testing.T) {
+	before := Reading{Topic: "t", AtMillis: 1000, LogEnd: 100, Committed: 90, CommittedMillis: 900, NextMillis: 950, ExpiresMillis: Unknown, Owned: true}
+	for after, want := range map[int64]Verdict{400: OK, 4999: OK, 5000: Lagging} {
+		r := before
+		r.AtMillis += after
+		r.LogEnd += after / 20
+		if got := Judge(&r, &before, 0); got.Verdict != want {
+			t.Errorf("after %d ms: %s, %s", after, got.Verdict, got.Rule)
+		}
+	}
+}
