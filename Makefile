@@ -7,13 +7,13 @@ FUZZTIME ?= 20s
 SIMSEEDS ?= 4000
 SOURCES := $(shell find . -name '*.go' -not -path './test/*' -not -path './bench/*' -not -path './tools/*' 2>/dev/null) go.mod go.sum
 
-.PHONY: explore mutate build test test-go test-clients demo lint interop suites bench fuzz sim soak docs clean
+.PHONY: test-browser test-deploy explore mutate build test test-go test-clients demo lint interop suites bench fuzz sim soak docs clean
 
 build: bin/rota
 bin/rota: $(SOURCES)
 	$(GO) build -trimpath -ldflags "-X main.version=$(VERSION)" -o $@ ./cmd/rota
 
-test: test-go test-clients
+test: test-go test-clients test-browser test-deploy
 test-go: build
 	@[ -n "$(RACE)" ] || echo "no C compiler found: the tests run without the race detector"
 	$(GO) vet ./... && GOOS=darwin $(GO) vet ./...
@@ -29,6 +29,12 @@ endif
 test-clients: build
 	cd test && ROTA_BIN=$(CURDIR)/bin/rota $(GO) test $(RACE) -timeout 8m ./...
 	cd bench && $(GO) test -timeout 2m ./...
+# The web page in Chromium, where there is one or apt-get can install it; else they skip and say so.
+test-browser:
+	cd test/browser && $(GO) test -timeout 8m ./...
+# Alert rules and dashboard, with Prometheus's parser.
+test-deploy:
+	cd test/deploy && $(GO) test -timeout 5m ./...
 
 demo: build
 	cd test && $(GO) run ./demo -rota $(CURDIR)/bin/rota
