@@ -40,10 +40,10 @@ func freeAddress(t *report.T) string {
 
 // startWorker runs a distributed worker: its group has the protocol type
 // "connect", and its topics are compacted.
-func startWorker(t *report.T, jars, broker, plugins string) *worker {
+func startWorker(t *report.T, jars, broker, plugins string, more ...string) *worker {
 	t.Helper()
 	rest, dir := freeAddress(t), t.TempDir()
-	config := strings.Join([]string{
+	config := strings.Join(append([]string{
 		"bootstrap.servers=" + broker, "group.id=connect-cluster", "listeners=HTTP://" + rest,
 		"config.storage.topic=connect-configs", "offset.storage.topic=connect-offsets", "status.storage.topic=connect-status",
 		"config.storage.replication.factor=1", "offset.storage.replication.factor=1", "status.storage.replication.factor=1",
@@ -51,7 +51,7 @@ func startWorker(t *report.T, jars, broker, plugins string) *worker {
 		"key.converter=org.apache.kafka.connect.storage.StringConverter", "value.converter=org.apache.kafka.connect.storage.StringConverter",
 		"session.timeout.ms=6000", "heartbeat.interval.ms=500", "scheduled.rebalance.max.delay.ms=1000",
 		"plugin.path=" + plugins, "plugin.discovery=service_load",
-	}, "\n")
+	}, more...), "\n")
 	path := filepath.Join(dir, "worker.properties")
 	if err := os.WriteFile(path, []byte(config), 0o644); err != nil {
 		t.Fatal(err)

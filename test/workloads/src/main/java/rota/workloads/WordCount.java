@@ -29,7 +29,7 @@ public final class WordCount {
         config.put("state.dir", options.get("state"));
         config.put("default.key.serde", Serdes.StringSerde.class);
         config.put("default.value.serde", Serdes.StringSerde.class);
-        config.put("processing.guarantee", "at_least_once");
+        config.put("processing.guarantee", options.getOrDefault("guarantee", "at_least_once"));
         config.put("group.protocol", "classic");
         config.put("commit.interval.ms", 200);
         config.put("num.stream.threads", 2);
