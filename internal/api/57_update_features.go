@@ -11,7 +11,11 @@ import (
 // cluster (KIP-584), of which there is one: transaction.version.
 //
 //	v1: ValidateOnly and UpgradeType (KIP-778)
-//	v2: one error for the whole request in place of Results
+//	v2: no Results
+//
+// All of the updates are made or none is: an error is that of the whole request,
+// in every version, and Results has no more to say than which features there
+// were.
 //
 // A level that the feature does not have, a lower one without a downgrade and
 // a higher one with it are refused with INVALID_UPDATE_VERSION.
@@ -31,25 +35,31 @@ const (
 func updateFeatures(s *Server, c *Call) {
 	req := requestOf[*kmsg.UpdateFeaturesRequest](c)
 	resp := &kmsg.UpdateFeaturesResponse{Version: c.Version}
-	for i := range req.FeatureUpdates {
-		u := &req.FeatureUpdates[i]
-		err := s.updateFeature(c, req, u)
-		if c.Version < 2 {
-			r := s.refusal(err)
-			resp.Results = append(resp.Results, kmsg.UpdateFeaturesResponseResult{Feature: u.Feature, ErrorCode: r.code, ErrorMessage: r.message})
-			continue
-		}
-		if err != nil {
-			r := s.refusal(err)
-			resp.ErrorCode, resp.ErrorMessage = r.code, r.message
-			break
+	if err := s.updateFeatures(c, req); err != nil {
+		r := s.refusal(err)
+		resp.ErrorCode, resp.ErrorMessage = r.code, r.message
+	} else if c.Version < 2 {
+		for i := range req.FeatureUpdates {
+			resp.Results = append(resp.Results, kmsg.UpdateFeaturesResponseResult{Feature: req.FeatureUpdates[i].Feature})
 		}
 	}
 	c.Answer.Reply(resp)
 }
 
-func (s *Server) updateFeature(c *Call, req *kmsg.UpdateFeaturesRequest, u *kmsg.UpdateFeaturesRequestFeatureUpdate) error {
-	update := broker.FeatureUpdate{Name: u.Feature, Level: u.MaxVersionLevel, ValidateOnly: c.Version >= 1 && req.ValidateOnly}
+// updateFeatures looks at all of the updates before it makes one.
+func (s *Server) updateFeatures(c *Call, req *kmsg.UpdateFeaturesRequest) error {
+	for _, validate := range []bool{true, c.Version >= 1 && req.ValidateOnly} {
+		for i := range req.FeatureUpdates {
+			if err := s.updateFeature(c, &req.FeatureUpdates[i], validate); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (s *Server) updateFeature(c *Call, u *kmsg.UpdateFeaturesRequestFeatureUpdate, validate bool) error {
+	update := broker.FeatureUpdate{Name: u.Feature, Level: u.MaxVersionLevel, ValidateOnly: validate}
 	switch {
 	case c.Version == 0:
 		update.Downgrade = u.AllowDowngrade

@@ -159,9 +159,17 @@ func TestUpdateFeaturesInEveryVersion(t *testing.T) {
 			equal(t, ask[*kmsg.UpdateFeaturesResponse](c, v, req), &kmsg.UpdateFeaturesResponse{})
 			req.FeatureUpdates = []kmsg.UpdateFeaturesRequestFeatureUpdate{{Feature: "metadata.version", MaxVersionLevel: 25, UpgradeType: 1}}
 			message := new("This broker does not have the feature metadata.version.")
-			want := &kmsg.UpdateFeaturesResponse{Results: []kmsg.UpdateFeaturesResponseResult{{Feature: "metadata.version", ErrorCode: 95, ErrorMessage: message}}}
-			if v >= 2 {
-				want = &kmsg.UpdateFeaturesResponse{ErrorCode: 95, ErrorMessage: message}
+			refused := &kmsg.UpdateFeaturesResponse{ErrorCode: 95, ErrorMessage: message}
+			equal(t, ask[*kmsg.UpdateFeaturesResponse](c, v, req), refused)
+
+			// One that could be made is not made beside one that cannot.
+			good := kmsg.UpdateFeaturesRequestFeatureUpdate{Feature: "transaction.version", MaxVersionLevel: 2, UpgradeType: 1}
+			req.FeatureUpdates = append([]kmsg.UpdateFeaturesRequestFeatureUpdate{good}, req.FeatureUpdates...)
+			equal(t, ask[*kmsg.UpdateFeaturesResponse](c, v, req), refused)
+			req.FeatureUpdates = req.FeatureUpdates[:1]
+			want := &kmsg.UpdateFeaturesResponse{}
+			if v < 2 {
+				want.Results = []kmsg.UpdateFeaturesResponseResult{{Feature: "transaction.version"}}
 			}
 			equal(t, ask[*kmsg.UpdateFeaturesResponse](c, v, req), want)
 		})
