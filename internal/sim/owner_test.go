@@ -7,10 +7,7 @@ import (
 // TestOwnershipSeeds plays groups of members that keep what rota/member keeps
 // of ownership, under every fault.
 func TestOwnershipSeeds(t *testing.T) {
-	n := *seeds
-	if testing.Short() {
-		n = min(n, 20)
-	}
+	n := max(*seeds/4, min(*seeds, 20)) // one after the other
 	counts := map[string]int{}
 	for seed := range uint64(n) {
 		r := once(*firstSeed+seed, *steps, setup{owners: true})

@@ -23,6 +23,7 @@ var reasons = map[string]string{
 	"TestFuncAdminIncrementalAlterConfigs":                "changes log.cleaner.backoff.ms, which Rota reads at its start",
 	"TestFuncAdminListConsumerGroupOffsets":               "stops a broker with docker compose",
 	"TestFuncAdminNetworkErrorClosesControllerConnection": "cuts the first address of the controller, which has five",
+	"TestFuncAdminListOffsets":                            "wants to see at once what was acknowledged with acks=1: Rota shows what is durable",
 	"TestFuncAdminQuotas":                                 "sets client quotas, of which Rota has none",
 	"TestFuncIdempotentBufferedSequence":                  "reads the brokers' logs with docker compose",
 }
