@@ -159,6 +159,9 @@ same clients in the same real time, against Apache Kafka %s and against ` + "`ro
 **%d files play on both brokers; on %d of them both do exactly what is written.** %d files need a hand on the log, the clock or the
 broker, and play against the rules only; each says so in its first lines.
 
+Where a test of groups cannot see it: compaction keeps at most ` + "`log.cleaner.dedupe.buffer.size`" + ` (16 MiB) of keys in a pass and takes several
+passes for more, and ` + "`max.compaction.lag.ms`" + ` counts from the first record of a segment.
+
 ## Where the two differ
 
 | file | Rota's choice | what Kafka did instead |
