@@ -5,7 +5,7 @@ RACE    := $(if $(CC_OK),-race,)
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 FUZZTIME ?= 20s
 SIMSEEDS ?= 4000
-SOURCES := $(shell find . -name '*.go' -not -path './test/*' -not -path './bench/*' -not -path './tools/*' 2>/dev/null) go.mod go.sum
+SOURCES := $(shell find . \( -name '*.go' -o -path './internal/web/templates/*' -o -path './internal/web/assets/*' \) -not -path './test/*' -not -path './bench/*' -not -path './tools/*' 2>/dev/null) go.mod go.sum
 
 .PHONY: test-browser test-deploy explore mutate build test test-go test-clients demo lint interop suites bench fuzz sim soak docs clean
 

@@ -29,7 +29,7 @@ func (b *Broker) startWeb(c Config, l net.Listener, s *broker.Settings, began ti
 		},
 	}
 	if b.history != nil {
-		source.Rebalances, conf.History = b.history.Rebalances, b.history
+		source.Rebalances, source.Events, conf.History = b.history.Rebalances, b.history.Events, b.history
 	}
 	for _, l := range b.Listeners() {
 		conf.About.Listeners = append(conf.About.Listeners, web.Listener{Name: l.Name, Listen: l.Listen, Advertise: l.Advertise})

@@ -26,6 +26,8 @@ type GroupDetail struct {
 	Past []Brief `json:"rebalances"`
 	// Causes counts those of the last 24 hours.
 	Causes []story.CauseCount `json:"causes_last_day"`
+	// Advice is what to do about what keeps coming back.
+	Advice []story.Advice `json:"advice"`
 }
 
 // Member is one member of a group.
@@ -103,7 +105,10 @@ func (s *Source) GroupNamed(id string) (*GroupDetail, error) {
 	for i := range past {
 		d.Past = append(d.Past, *BriefOf(&past[len(past)-1-i]))
 	}
-	d.Causes = story.Causes(past, now-24*hour)
+	d.Causes, d.Advice = story.Causes(past, now-24*hour), []story.Advice{}
+	if s.Events != nil {
+		d.Advice = append(d.Advice, story.Advise(s.Events(id))...)
+	}
 	return d, nil
 }
 

@@ -22,6 +22,9 @@ type Source struct {
 	// Rebalances returns the recent rebalances of a group, the oldest first; the
 	// last may be running. The list must not be changed.
 	Rebalances func(group string) []story.Rebalance
+	// Events returns the recent events of a group, the oldest first. They must
+	// not be changed.
+	Events func(group string) []story.Event
 	// Now is the wall clock.
 	Now func() time.Time
 

@@ -23,7 +23,6 @@ type groupData struct {
 	MostLag  int64
 	Moves    []move
 	Moved    int // partitions
-	Advice   []string
 	// Verdict is that on its worst partition; Topics has them all.
 	Verdict lag.Verdict
 	Topics  []topicLag
