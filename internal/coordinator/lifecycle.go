@@ -176,7 +176,7 @@ const (
 func (c *shell[Q, R, E]) takeEpoch(ctx context.Context) (int32, error) {
 	pause := epochPause
 	for {
-		epoch, err := c.config.NextEpoch()
+		epoch, err := c.nextEpoch(ctx)
 		if err == nil || ctx.Err() != nil {
 			return epoch, err
 		}
@@ -189,6 +189,27 @@ func (c *shell[Q, R, E]) takeEpoch(ctx context.Context) (int32, error) {
 			return 0, ctx.Err()
 		}
 		pause = min(2*pause, epochPauseMax)
+	}
+}
+
+// nextEpoch is NextEpoch, which is not waited for any more once ctx has ended:
+// it takes for ever while the journal cannot be opened again, and ends when the
+// store is closed. An epoch that nobody uses does no harm.
+func (c *shell[Q, R, E]) nextEpoch(ctx context.Context) (int32, error) {
+	type result struct {
+		epoch int32
+		err   error
+	}
+	taken := make(chan result, 1)
+	go func() {
+		epoch, err := c.config.NextEpoch()
+		taken <- result{epoch, err}
+	}()
+	select {
+	case r := <-taken:
+		return r.epoch, r.err
+	case <-ctx.Done():
+		return 0, ctx.Err()
 	}
 }
 
