@@ -108,10 +108,13 @@ func start(config Config, open func(int32) (partitionLog, error), newMachine fun
 	}
 	c.configure = func(s *Shard[group.Request, group.Response, group.Event]) {
 		set := c.settings.Load()
-		s.kind.(*groupKind).config = set.group
+		if k, ok := s.kind.(*groupKind); ok {
+			k.config = set.group
+		}
 		s.SetInterval(set.expireInterval)
 	}
-	c.groupShell.start()
+	c.prepare()
+	c.start()
 	return c
 }
 

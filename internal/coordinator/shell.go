@@ -79,8 +79,8 @@ type shell[Q, R, E any] struct {
 	closing atomic.Bool
 }
 
-// start begins to load every shard.
-func (c *shell[Q, R, E]) start() {
+// prepare makes the runners, so that requests can be submitted. start comes next.
+func (c *shell[Q, R, E]) prepare() {
 	c.loading = make(chan struct{})
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	c.runners = make([]*runner[Q, R, E], c.config.Partitions)
@@ -88,8 +88,10 @@ func (c *shell[Q, R, E]) start() {
 		c.runners[p] = &runner[Q, R, E]{c: c, p: int32(p), gone: make(chan struct{})}
 	}
 	c.left.Store(c.config.Partitions)
-	c.background(c.loadAll)
 }
+
+// start begins to load every shard.
+func (c *shell[Q, R, E]) start() { c.background(c.loadAll) }
 
 // loadAll loads every shard under one leader epoch, as many at a time as the
 // machine has processors.

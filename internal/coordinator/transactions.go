@@ -131,8 +131,9 @@ func (t *Transactions) startShell() *txnShell {
 			s.SetInterval(set.expireInterval)
 		},
 	}
+	s.prepare()
+	t.shell.Store(s) // before anything is loaded: what a load asks for comes back through Submit
 	s.start()
-	t.shell.Store(s)
 	return s
 }
 

@@ -140,6 +140,7 @@ func decisionOf(records []schema.TransactionValue) string {
 			decided = "commit"
 		case txn.PrepareAbort:
 			decided = "abort"
+		case txn.Empty, txn.Ongoing, txn.CompleteCommit, txn.CompleteAbort:
 		}
 	}
 	return decided
@@ -170,6 +171,7 @@ func checkOrder(t *testing.T, b *bank) {
 			if len(markers) != partitions {
 				t.Fatalf("%s of %d partitions with the markers %v", v.State, partitions, markers)
 			}
+		case txn.Empty, txn.Ongoing:
 		}
 	}
 }

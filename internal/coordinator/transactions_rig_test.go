@@ -2,6 +2,7 @@ package coordinator
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
@@ -269,8 +270,9 @@ func (b *bank) markers() map[string][]bool {
 	outcomes := map[string][]bool{}
 	for tp, p := range b.data {
 		p.set(func(p *fakePartition) {
+			name := fmt.Sprint(tp.Topic, tp.Partition)
 			for _, m := range p.durable {
-				outcomes[tp.Topic+string(rune('0'+tp.Partition))] = append(outcomes[tp.Topic+string(rune('0'+tp.Partition))], m.Commit)
+				outcomes[name] = append(outcomes[name], m.Commit)
 			}
 		})
 	}

@@ -47,12 +47,13 @@ func (p *Producer) endVersion1(r *End) (code Code, decides bool) {
 	if p.needsID {
 		return codeConcurrentTransactions, false
 	}
-	switch p.log.State {
-	case Ongoing:
+	state, prepares := p.log.State, p.prepares(r.Commit)
+	switch {
+	case state == Ongoing:
 		return codeNone, true
-	case p.prepares(r.Commit):
+	case state == prepares:
 		return codeConcurrentTransactions, false
-	case completes(p.prepares(r.Commit)):
+	case state == completes(prepares):
 		return codeNone, false
 	}
 	return codeInvalidTxnState, false
