@@ -73,18 +73,11 @@ func Start(ctx context.Context, c Config) (_ *Broker, err error) {
 		}
 	}()
 	// Before the folder is touched: a port in use is the commonest mistake.
-	listeners, err := c.openListeners(ctx)
+	listeners, page, err := c.listen(ctx)
 	if err != nil {
 		return nil, err
 	}
-	undo = append(undo, func() { closeListeners(listeners) })
-	page, err := c.openWeb(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if page != nil {
-		undo = append(undo, func() { page.Close() })
-	}
+	undo = append(undo, func() { closeListeners(listeners, page) })
 
 	b := &Broker{listeners: listeners}
 	h := hooks.From(ctx)
@@ -105,14 +98,8 @@ func Start(ctx context.Context, c Config) (_ *Broker, err error) {
 	if err = b.broker.OpenTopics(ctx); err != nil {
 		return nil, err
 	}
-	b.events = startEventLog(c.Log)
-	undo = append(undo, b.events.close)
-	if settings.Bool("rota.history.enable") {
-		b.history = history.Start(history.Config{
-			Existing: b.broker.EventsLog, Open: b.broker.OpenEventsLog, Now: c.Now, Log: c.Log,
-		})
-		undo = append(undo, b.history.Close)
-	}
+	b.startEvents(c, settings)
+	undo = append(undo, b.stopEvents)
 	if b.coord, err = startCoordinator(c, b, h); err != nil {
 		return nil, err
 	}
@@ -125,9 +112,7 @@ func Start(ctx context.Context, c Config) (_ *Broker, err error) {
 	b.broker.FinishDeletes()
 
 	b.serve(c, h)
-	if page != nil {
-		b.startWeb(c, page, settings, began)
-	}
+	b.startWeb(c, page, settings, began)
 	b.announce(c, settings, time.Since(began))
 	if h.Started != nil {
 		h.Started(hooks.Rooms{Store: b.store, Broker: b.broker, Coordinator: b.coord, Server: b.server, History: b.history})
@@ -225,6 +210,26 @@ func startCoordinator(c Config, b *Broker, h *hooks.Hooks) (*coordinator.Coordin
 		CrashDir:       c.DataDir,
 		Log:            c.Log,
 	})
+}
+
+// startEvents begins to take what happens to groups: for the log and for the
+// history.
+func (b *Broker) startEvents(c Config, s *broker.Settings) {
+	b.events = startEventLog(c.Log)
+	if s.Bool("rota.history.enable") {
+		b.history = history.Start(history.Config{
+			Existing: b.broker.EventsLog, Open: b.broker.OpenEventsLog, Now: c.Now, Log: c.Log,
+		})
+	}
+}
+
+// stopEvents deals with what has been taken. takeEvents must not be called any
+// more.
+func (b *Broker) stopEvents() {
+	b.events.close()
+	if b.history != nil {
+		b.history.Close()
+	}
 }
 
 // takeEvents is coordinator.Config.Events.

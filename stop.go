@@ -22,10 +22,7 @@ func (b *Broker) shutdown(ctx context.Context) error {
 	}
 	b.broker.Close()
 	stopped := errors.Join(b.broker.Transactions.Close(), b.coord.Close())
-	b.events.close()
-	if b.history != nil {
-		b.history.Close()
-	}
+	b.stopEvents()
 	return errors.Join(
 		stopped,
 		b.catalog.Close(),

@@ -99,7 +99,7 @@ func (x *index) unlink(p *past) {
 // of returns the events of a group, the oldest first.
 func (x *index) of(id string) []story.Event {
 	if p := x.groups[id]; p != nil {
-		return p.events[:len(p.events):len(p.events)]
+		return slices.Clip(p.events)
 	}
 	return nil
 }

@@ -42,7 +42,7 @@ func Translate(id string, e *group.Event) story.Event {
 	if e.Silent > 0 {
 		s.LastHeardMillis = e.At - int64(e.Silent/time.Millisecond)
 	}
-	switch e.Kind { //nolint:exhaustive // of the others it counts members
+	switch e.Kind {
 	case group.OffsetsExpired:
 		s.Offsets = e.Count
 	case group.EventsLost:
