@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"rota/rotatest"
 )
@@ -257,8 +258,22 @@ func TestHostileNamesAreHarmless(t *testing.T) {
 		t.Cleanup(cl.Close)
 		return cl
 	}
-	join(hostile+"1", strings.Repeat("long", 40)+hostile)
+	cl := join(hostile+"1", strings.Repeat("long", 40)+hostile)
 	b.Group(hostile).WaitStable(1)
+	leave := kmsg.NewPtrLeaveGroupRequest()
+	leave.Group = hostile
+	of := kmsg.NewLeaveGroupRequestMember()
+	of.InstanceID, of.Reason = kmsg.StringPtr(hostile+"1"), kmsg.StringPtr(strings.Repeat(hostile, 32<<10/len(hostile)))
+	leave.Members = append(leave.Members, of)
+	if _, err := cl.Request(t.Context(), leave); err != nil {
+		t.Fatal(err)
+	}
+	told := func() bool { return strings.Contains(at(t, b, "", "events", "--json").out, `"member-left"`) }
+	for end := time.Now().Add(20 * time.Second); !told(); {
+		if time.Now().After(end) {
+			t.Fatal("the history does not tell that the member has left")
+		}
+	}
 	safe := func(args ...string) string {
 		t.Helper()
 		r := at(t, b, "", args...)
@@ -273,9 +288,19 @@ func TestHostileNamesAreHarmless(t *testing.T) {
 		return r.out + r.err
 	}
 	for _, args := range [][]string{
-		{"group", "list"}, {"group", "describe", hostile}, {"explain", hostile}, {"timeline", hostile}, {"events"},
-		{"group", "delete", hostile}, {"group", "reset", hostile, "--to", "end"}, {"topic", "describe", hostile}, {"consume", hostile}, {"produce", hostile},
-		{"group", "list", "--json"}, {"group", "describe", hostile, "--json"}, {"explain", hostile, "--json"}, {"events", "--json"},
+		{"group", "list"},
+		{"group", "describe", hostile},
+		{"explain", hostile},
+		{"timeline", hostile},
+		{"events"},
+		{"group", "reset", hostile, "--to", "end"},
+		{"topic", "describe", hostile},
+		{"consume", hostile},
+		{"produce", hostile},
+		{"group", "list", "--json"},
+		{"group", "describe", hostile, "--json"},
+		{"explain", hostile, "--json"},
+		{"events", "--json"},
 	} {
 		if text := safe(args...); len(text) > 40_000 {
 			t.Errorf("rota %s printed %d bytes", args[0], len(text))
@@ -289,6 +314,7 @@ func TestHostileNamesAreHarmless(t *testing.T) {
 	if l := parse[list](t, text).Groups; len(l) != 1 || l[0].Group != hostile {
 		t.Errorf("list says %q", l)
 	}
+	safe("group", "delete", hostile)
 }
 
 func TestCompletion(t *testing.T) {

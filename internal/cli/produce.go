@@ -88,8 +88,10 @@ func (c *produceCommand) options() []kgo.Opt {
 	codecs := map[string]kgo.CompressionCodec{
 		"none": kgo.NoCompression(), "gzip": kgo.GzipCompression(), "snappy": kgo.SnappyCompression(), "lz4": kgo.Lz4Compression(), "zstd": kgo.ZstdCompression(),
 	}
-	options := []kgo.Opt{kgo.ProducerBatchCompression(codecs[c.Compression]), kgo.RecordRetries(produceRetries), kgo.AllowIdempotentProduceCancellation(),
-		kgo.MaxBufferedRecords(100_000)}
+	options := []kgo.Opt{
+		kgo.ProducerBatchCompression(codecs[c.Compression]), kgo.RecordRetries(produceRetries), kgo.AllowIdempotentProduceCancellation(),
+		kgo.MaxBufferedRecords(100_000),
+	}
 	if c.Partition >= 0 {
 		options = append(options, kgo.RecordPartitioner(kgo.ManualPartitioner()))
 	}

@@ -156,8 +156,7 @@ type fieldWriter struct {
 const large = 4
 
 func (w *fieldWriter) fields(typ reflect.Type, prefix string, inside []reflect.Type) {
-	for i := range typ.NumField() {
-		f := typ.Field(i)
+	for f := range typ.Fields() {
 		tag := f.Tag.Get("json")
 		name, options, _ := strings.Cut(tag, ",")
 		switch {

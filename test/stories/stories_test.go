@@ -8,7 +8,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
-
 	"rota/internal/story"
 	"rota/rotatest"
 )
@@ -30,12 +29,7 @@ func TestStories(t *testing.T) {
 			})
 		}
 	})
-	for _, text := range shown {
-		if text == "" { // only some of them were run
-			return
-		}
-	}
-	if told {
+	if told && !slices.Contains(shown, "") { // not if only some of them were run
 		checkPage(t, page(all, shown))
 	}
 }

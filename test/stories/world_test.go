@@ -58,9 +58,6 @@ func (w *world) begin(names ...string) []*member {
 	return all
 }
 
-// generation is the group's.
-func (w *world) generation() int32 { return w.b.Group(group).State().Generation }
-
 // pass moves the broker's clock, in steps in which all who live are heard of.
 func (w *world) pass(d time.Duration) {
 	w.Helper()
