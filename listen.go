@@ -69,16 +69,22 @@ func (l *Listener) validate(insecure bool) error {
 	return nil
 }
 
-// openListeners listens on every address, or on none if one fails. The
-// addresses that come back are those that the listeners have.
-func (c *Config) openListeners(ctx context.Context) (_ []Listener, err error) {
-	open := append([]Listener(nil), c.listeners()...)
+// listen listens on every address, or on none if one fails. The addresses that
+// come back are those that the listeners have; page is nil if there is to be no
+// web page.
+func (c *Config) listen(ctx context.Context) (open []Listener, page net.Listener, err error) {
+	open, page = append(open, c.listeners()...), c.WebListener
+	if page == nil && c.Web != "" {
+		if page, err = new(net.ListenConfig).Listen(ctx, "tcp", c.Web); err != nil {
+			return nil, nil, err
+		}
+	}
 	for i := range open {
 		l := &open[i]
 		if l.Listener == nil {
 			if l.Listener, err = new(net.ListenConfig).Listen(ctx, "tcp", l.Listen); err != nil {
-				closeListeners(open[:i])
-				return nil, err
+				closeListeners(open[:i], page)
+				return nil, nil, err
 			}
 		}
 		l.Listen = l.Listener.Addr().String()
@@ -86,12 +92,15 @@ func (c *Config) openListeners(ctx context.Context) (_ []Listener, err error) {
 			l.Advertise = l.Listen
 		}
 	}
-	return open, nil
+	return open, page, nil
 }
 
-func closeListeners(open []Listener) {
+func closeListeners(open []Listener, page net.Listener) {
 	for _, l := range open {
 		_ = l.Listener.Close()
+	}
+	if page != nil {
+		_ = page.Close()
 	}
 }
 

@@ -1,7 +1,6 @@
 package rota
 
 import (
-	"context"
 	"net"
 	"time"
 
@@ -10,16 +9,11 @@ import (
 	"rota/internal/web"
 )
 
-// openWeb listens for the web page, if there is to be one.
-func (c *Config) openWeb(ctx context.Context) (net.Listener, error) {
-	if c.WebListener != nil || c.Web == "" {
-		return c.WebListener, nil
-	}
-	return new(net.ListenConfig).Listen(ctx, "tcp", c.Web)
-}
-
-// startWeb serves the web page on l.
+// startWeb serves the web page on l, if there is to be one.
 func (b *Broker) startWeb(c Config, l net.Listener, s *broker.Settings, began time.Time) {
+	if l == nil {
+		return
+	}
 	source := &survey.Source{Broker: b.broker, Coordinator: b.coord, Now: c.Now}
 	conf := web.Config{
 		Survey: source, Server: b.server, Failed: b.store.Failed(), Log: c.Log,

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -130,9 +131,7 @@ func Load(s Sources) (*Loaded, error) {
 	}
 	l := &Loaded{map[string]Value{}}
 	for _, layer := range []*layer{defaults(fromFile, env, flags), fromFile, env, flags} {
-		for k, v := range layer.values {
-			l.values[k] = v
-		}
+		maps.Copy(l.values, layer.values)
 	}
 	return l, l.check()
 }

@@ -290,7 +290,7 @@ func ganttRows(r *story.Rebalance) (rows []row, more int) {
 		if e.Member == nil {
 			continue
 		}
-		switch e.Kind {
+		switch e.Kind { //nolint:exhaustive // the others are about no single member
 		case story.MemberJoined, story.MemberRejoined, story.MemberReplaced:
 			w := get(e.Member)
 			w.came = since(e)

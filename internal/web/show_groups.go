@@ -1,6 +1,7 @@
 package web
 
 import (
+	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -47,10 +48,7 @@ func turn[T any](l *list, all []T, of int) []T {
 
 // link is the list with one thing changed.
 func (l *list) link(name, value string) string {
-	q := url.Values{}
-	for k, v := range l.filters {
-		q[k] = v
-	}
+	q := maps.Clone(l.filters)
 	q.Set(name, value)
 	if value == "" {
 		q.Del(name)

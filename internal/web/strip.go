@@ -86,7 +86,7 @@ func stepFormat(ms int64) string {
 
 // causeClass is the colour of a cause: losses, arrivals and departures, changes.
 func causeClass(c story.Cause) string {
-	switch c {
+	switch c { //nolint:exhaustive // the others are changes
 	case story.CauseSessionExpired, story.CauseNewMemberTimeout, story.CauseJoinDeadline, story.CauseSyncDeadline,
 		story.CauseGroupFull, story.CauseAssignmentTooLarge:
 		return "loss"

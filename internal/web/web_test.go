@@ -331,20 +331,22 @@ func TestLag(t *testing.T) {
 		State   string
 		Lag     int64
 		Offsets []struct {
-			Topic                    string
-			Offset, Log_End, Lag     int64 //nolint:revive // as the JSON has it
-			Expires_MS, Committed_MS int64 //nolint:revive // as the JSON has it
+			Topic       string
+			Offset, Lag int64
+			End         int64 `json:"log_end"`
+			Expires     int64 `json:"expires_ms"`
+			Committed   int64 `json:"committed_ms"`
 		}
 	}
 	_, body := s.get("/api/v1/group?id=reader")
 	if err := json.Unmarshal([]byte(body), &g); err != nil {
 		t.Fatal(err)
 	}
-	if g.State != "Empty" || g.Lag != 4 || len(g.Offsets) != 1 || g.Offsets[0].Offset != 3 || g.Offsets[0].Log_End != 7 {
+	if g.State != "Empty" || g.Lag != 4 || len(g.Offsets) != 1 || g.Offsets[0].Offset != 3 || g.Offsets[0].End != 7 {
 		t.Errorf("got %s", body)
 	}
-	if week := int64(7 * 24 * time.Hour / time.Millisecond); g.Offsets[0].Expires_MS != g.Offsets[0].Committed_MS+week {
-		t.Errorf("the offset expires at %d, committed at %d", g.Offsets[0].Expires_MS, g.Offsets[0].Committed_MS)
+	if week := int64(7 * 24 * time.Hour / time.Millisecond); g.Offsets[0].Expires != g.Offsets[0].Committed+week {
+		t.Errorf("the offset expires at %d, committed at %d", g.Offsets[0].Expires, g.Offsets[0].Committed)
 	}
 }
 
