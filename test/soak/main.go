@@ -114,6 +114,7 @@ var properties = map[string]string{
 	"tail.max.bytes":                   "8388608",
 	"offsets.topic.num.partitions":     "10",
 	"journal.max.bytes":                "16777216",
+	"rota.history.enable":              "false", // it is hours until that has as much as it may have, 32 MiB
 }
 
 // startCrowd starts the process with the clients. The function that it returns
