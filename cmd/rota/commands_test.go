@@ -263,7 +263,7 @@ func TestHostileNamesAreHarmless(t *testing.T) {
 	leave := kmsg.NewPtrLeaveGroupRequest()
 	leave.Group = hostile
 	of := kmsg.NewLeaveGroupRequestMember()
-	of.InstanceID, of.Reason = kmsg.StringPtr(hostile+"1"), kmsg.StringPtr(strings.Repeat(hostile, 32<<10/len(hostile)))
+	of.InstanceID, of.Reason = new(hostile+"1"), new(strings.Repeat(hostile, 32<<10/len(hostile)))
 	leave.Members = append(leave.Members, of)
 	if _, err := cl.Request(t.Context(), leave); err != nil {
 		t.Fatal(err)
