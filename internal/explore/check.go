@@ -61,6 +61,8 @@ func (w *world) checkBeat(q *request, c group.Code) {
 		want = 82
 	case known == nil:
 		want = 25
+	case q.gen != m.gen && w.loads > 0 && q.gen > w.recorded:
+		want = 27 // forgotten by the load
 	case q.gen != m.gen:
 		want = 22
 	case m.state == group.PreparingRebalance:

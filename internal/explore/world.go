@@ -26,6 +26,8 @@ type world struct {
 	// synced is the end of what is durable.
 	synced group.Offset
 	loads  int8
+	// recorded is the generation that the last load found.
+	recorded int32
 
 	clients [maxClients]client
 	next    group.Ticket
@@ -324,6 +326,7 @@ func (w *world) reload() {
 	w.g = w.disk.Clone()
 	w.model.unload()
 	w.call(nil, 0, func() group.Effects { return w.g.Loaded(w.now(), w.at, w.epoch) })
+	w.recorded = w.model.gen
 	w.model.rest(w.mono, 0)
 	w.settle()
 }

@@ -18,10 +18,13 @@ type Group struct {
 	log logged
 
 	// The classic protocol. Only the transitions write state.
-	state        State
-	since        int64 // of state, Unix time in milliseconds
-	generation   int32
-	skipTo       int32 // the next generation after a load; 0: one more
+	state      State
+	since      int64 // of state, Unix time in milliseconds
+	generation int32
+	skipTo     int32 // the next generation after a load; 0: one more
+	// forgotten are the generations between these two: they may have been handed
+	// out before the load, and were not recorded.
+	forgotten    [2]int32
 	protocolType string
 	protocolName string
 	leader       *member

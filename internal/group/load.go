@@ -30,11 +30,13 @@ func (g *Group) load(epoch int32) {
 	v := g.log.group
 	if v == nil { // offsets only; every generation it ever had was unrecorded
 		g.skipTo = generationAfter(0, int64(epoch))
+		g.forgotten = [2]int32{0, g.skipTo}
 		g.emit(Event{Kind: GroupLoaded, Cause: CauseMoved})
 		return
 	}
 	g.generation, g.protocolType, g.since = v.Generation, v.ProtocolType, v.StateTimestamp
 	g.skipTo = generationAfter(v.Generation, int64(epoch)-int64(g.log.epoch))
+	g.forgotten = [2]int32{v.Generation, g.skipTo}
 	if v.Protocol != nil && len(v.Members) > 0 {
 		g.protocolName = *v.Protocol
 	}
@@ -88,7 +90,7 @@ func generationAfter(recorded int32, epochs int64) int32 {
 // forgot reports whether a generation was handed out before the load and never
 // recorded. Nobody has an assignment of it.
 func (g *Group) forgot(generation int32) bool {
-	return generation > g.generation && generation < g.skipTo
+	return generation != g.generation && generation > g.forgotten[0] && generation < g.forgotten[1]
 }
 
 // wrongGeneration refuses a request of a member for another generation than the

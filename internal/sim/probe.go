@@ -14,6 +14,8 @@ type probe struct {
 	l    *life
 	g    int
 	real *group.Group
+	// recorded is the generation that the group was loaded with.
+	recorded int32
 }
 
 var _ coordinator.GroupMachine = (*probe)(nil)
@@ -81,6 +83,7 @@ func (p *probe) Loaded(now group.Now, at group.Offset, epoch int32) group.Effect
 	if v := p.l.shard.disk.index.groups[p.g].value; v != nil {
 		p.w.groups[p.g].current, p.w.groups[p.g].active = v.Generation, len(v.Members) > 0
 	}
+	p.recorded = p.w.groups[p.g].current
 	fx := p.real.Loaded(now, at, epoch)
 	p.records(at, &fx)
 	p.events(&fx)
@@ -118,12 +121,12 @@ func (p *probe) events(fx *group.Effects) {
 	}
 }
 
-// forgot reports whether a generation began in an earlier life of the group and
-// has left no record.
+// forgot reports whether a generation may have begun in an earlier life of the
+// group and has left no record.
 func (p *probe) forgot(generation int32) bool {
 	g := p.w.groups[p.g]
 	gen := g.gens[generation]
-	return gen != nil && gen.life != p.l && generation > g.current
+	return (gen == nil || gen.life != p.l) && generation > p.recorded
 }
 
 // replies works out what must be durable before each reply may leave.
