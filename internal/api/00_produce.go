@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"sync/atomic"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -38,7 +39,10 @@ import (
 // (before v12), or to make it so; what comes behind it on that partition waits
 // with it.
 //
-// Not done: TimeoutMillis, as there is no replica to wait for; throttling.
+// TimeoutMillis bounds the wait for the end of the transaction before (v12);
+// there is no replica to wait for.
+//
+// Not done: throttling.
 func produceAPI() API {
 	return API{Key: kmsg.Produce, Min: 3, Max: 13, FromZero: true, Class: OverlapsData, Handle: produce}
 }
@@ -65,7 +69,10 @@ func produce(s *Server, c *Call) {
 	p.left.Store(1)
 	refused := checkProduce(req)
 	if req.TransactionID != nil {
-		p.txn = &broker.Transaction{ID: *req.TransactionID, Adds: c.Version >= 12, Abortable: c.Version >= 11}
+		p.txn = &broker.Transaction{
+			ID: *req.TransactionID, Adds: c.Version >= 12, Abortable: c.Version >= 11,
+			Patience: time.Duration(max(req.TimeoutMillis, 0)) * time.Millisecond,
+		}
 	}
 	view := s.Broker.Catalog.View()
 	for i := range req.Topics {

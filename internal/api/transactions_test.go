@@ -315,6 +315,42 @@ func TestTransactionsFollowEachOtherWithoutAPause(t *testing.T) {
 	})
 }
 
+// Markers may take a while, on a slow disk: the next transaction waits for them,
+// as long as its producer has time, and is not sent away.
+func TestNextTransactionWaitsForSlowMarkers(t *testing.T) {
+	for _, c := range []struct {
+		timeout int32 // of the Produce, milliseconds
+		want    int16
+		within  time.Duration
+	}{
+		{10_000, 0, 4 * time.Second},
+		{0, 0, 4 * time.Second},
+		{300, 51, 300 * time.Millisecond},
+	} {
+		t.Run(fmt.Sprint(c.timeout), func(t *testing.T) {
+			inBubble(t, nil, func(r *rig) {
+				topic := r.topic("t", 1)
+				p := r.client("writer").transactional("tx")
+				p.write(13, topic, 0, "x")
+				r.flaky.delay(time.Second)
+				resp := ask[*kmsg.EndTxnResponse](p.client, 5, &kmsg.EndTxnRequest{
+					TransactionalID: p.id, ProducerID: p.producerID, ProducerEpoch: p.epoch, Commit: true,
+				})
+				p.producerID, p.epoch, p.sequences = resp.ProducerID, resp.ProducerEpoch, map[string]int32{}
+				req := p.request(topic, 0, "y")
+				req.TimeoutMillis = c.timeout
+				began := time.Now()
+				got := ask[*kmsg.ProduceResponse](p.client, 13, req).Topics[0].Partitions[0]
+				if took := time.Since(began); got.ErrorCode != c.want || took > c.within {
+					t.Errorf("after %s: %+v, want error %d", took, got, c.want)
+				}
+				r.flaky.delay(0)
+				r.passes(5000)
+			})
+		})
+	}
+}
+
 // Whoever takes a transactional id over fences the one before, who is told in
 // the words that each version knows.
 func TestFencedProducers(t *testing.T) {

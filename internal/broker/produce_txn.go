@@ -2,6 +2,7 @@ package broker
 
 import (
 	"sync"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 
@@ -22,6 +23,8 @@ type Transaction struct {
 	// Abortable says that the client knows TRANSACTION_ABORTABLE: from version
 	// 11 on.
 	Abortable bool
+	// Patience is how long the client waits for its answer; 0: not told.
+	Patience time.Duration
 
 	asks []*verification
 }
@@ -165,6 +168,7 @@ func (b *Broker) settleVerification(v *verification, err error) {
 func (b *Broker) ask(t *Transaction, same []*verification, run func(func())) {
 	req := txn.AddPartitions{
 		ProducerID: same[0].key.producer, ProducerEpoch: same[0].key.epoch, VerifyOnly: !t.Adds, ClientVersion: txn.Version0,
+		Patience: t.Patience,
 	}
 	if t.Adds {
 		req.ClientVersion = txn.Version2

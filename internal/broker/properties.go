@@ -44,8 +44,8 @@ var properties = allProperties()
 // setting.
 var ownProperties = []Property{
 	{
-		Name: "add.partitions.to.txn.retry.backoff.max.ms", Kind: catalog.KindInt, Default: "100", Min: 0, Max: anyInt, Dynamic: true,
-		Doc: "How long a request of a transactional producer waits for the end of the transaction before, until it is answered with CONCURRENT_TRANSACTIONS.",
+		Name: "add.partitions.to.txn.retry.backoff.max.ms", Kind: catalog.KindInt, Default: "5000", Min: 0, Max: anyInt, Dynamic: true,
+		Doc: "How long a request of a transactional producer waits at most for the end of the transaction before, until it is answered with CONCURRENT_TRANSACTIONS. It goes on as soon as that has ended. Kafka's default is 100.",
 	},
 	{
 		Name: "auto.create.topics.enable", Kind: catalog.KindBool, Default: "true",

@@ -13,8 +13,10 @@ type Config struct {
 	// 1 s is Rota's default, Kafka's is 10 s.
 	AbortInterval time.Duration
 	// Wait is how long a request may wait for markers before it is answered
-	// with CONCURRENT_TRANSACTIONS: add.partitions.to.txn.retry.backoff.max.ms,
-	// 100 ms. With 0 nothing waits.
+	// with CONCURRENT_TRANSACTIONS: add.partitions.to.txn.retry.backoff.max.ms.
+	// 5 s is Rota's default, Kafka's is 100 ms: clients that are sent away come
+	// back seconds after the markers are written, those that wait at once. With 0
+	// nothing waits.
 	Wait time.Duration
 	// Version is the finalized level of the feature transaction.version: that of
 	// aborts that no client has asked for, and of the records. 2.
@@ -27,13 +29,13 @@ type Config struct {
 	CheckInvariants bool
 }
 
-// DefaultConfig returns Kafka's defaults, but for the interval of aborts.
+// DefaultConfig returns Kafka's defaults, but for AbortInterval and Wait.
 func DefaultConfig() Config {
 	return Config{
 		MaxTimeout:     15 * time.Minute,
 		IDExpiration:   7 * 24 * time.Hour,
 		AbortInterval:  time.Second,
-		Wait:           100 * time.Millisecond,
+		Wait:           5 * time.Second,
 		Version:        Version2,
 		MaxRecordBytes: 16 << 20,
 	}

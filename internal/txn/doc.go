@@ -36,7 +36,7 @@
 // # Waiting
 //
 // A request that has come while markers are being written waits for them, for
-// Config.Wait at most, before it is answered with CONCURRENT_TRANSACTIONS. A
+// Config.Wait at most and no longer than its client does, before it is answered with CONCURRENT_TRANSACTIONS. A
 // producer that begins its next transaction right behind the last one does not
 // have to come back.
 //

@@ -2,6 +2,7 @@ package txn
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"rota/internal/machine"
@@ -80,8 +81,16 @@ func (p *Producer) Exists() bool {
 // Calls must not run now.Mono backwards.
 func (p *Producer) Step(now Now, at Offset, t Ticket, req Request) Effects {
 	p.begin(now, at)
-	p.run(waiting{ticket: t, req: req, by: now.Mono + p.cfg.Wait})
+	p.run(waiting{ticket: t, req: req, by: now.Mono + p.patience(req)})
 	return p.finish()
+}
+
+// patience is how long a request may wait for markers.
+func (p *Producer) patience(req Request) time.Duration {
+	if r, ok := req.(AddPartitions); ok && r.Patience > 0 {
+		return min(r.Patience, p.cfg.Wait)
+	}
+	return p.cfg.Wait
 }
 
 // run runs a request, which may have waited before.
@@ -136,11 +145,13 @@ func (p *Producer) resume() {
 // it early or twice does nothing.
 func (p *Producer) Tick(now Now, at Offset) Effects {
 	p.begin(now, at)
-	for len(p.waiting) > 0 && p.waiting[0].by <= now.Mono {
-		w := p.waiting[0]
-		p.waiting = p.waiting[1:]
-		p.reply(w.ticket, Refuse(w.req, codeConcurrentTransactions))
-	}
+	p.waiting = slices.DeleteFunc(p.waiting, func(w waiting) bool {
+		late := w.by <= now.Mono
+		if late {
+			p.reply(w.ticket, Refuse(w.req, codeConcurrentTransactions))
+		}
+		return late
+	})
 	if p.timeout <= now.Mono {
 		p.timedOut()
 	}
@@ -151,8 +162,8 @@ func (p *Producer) Tick(now Now, at Offset) Effects {
 // if there is none.
 func (p *Producer) Deadline() (time.Duration, bool) {
 	due := p.timeout
-	if len(p.waiting) > 0 {
-		due = min(due, p.waiting[0].by)
+	for i := range p.waiting {
+		due = min(due, p.waiting[i].by)
 	}
 	return due, due != never
 }

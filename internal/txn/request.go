@@ -1,6 +1,10 @@
 package txn
 
-import "rota/internal/machine"
+import (
+	"time"
+
+	"rota/internal/machine"
+)
 
 // Request is one call on a transactional id: from a producer, an admin, or the
 // shell. The api package builds it from the wire request of any version.
@@ -62,6 +66,9 @@ type AddPartitions struct {
 	// ClientVersion is Version2 if the client did not send AddPartitionsToTxn
 	// itself, else Version0.
 	ClientVersion int16
+	// Patience is how long the client waits for its answer, if that is told: the
+	// request waits no longer for markers than this and Config.Wait. 0: not told.
+	Patience time.Duration
 }
 
 // AddedPartitions answers AddPartitions: one code for each partition, in order.

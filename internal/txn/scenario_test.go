@@ -204,6 +204,7 @@ func (p *player) request(client string, words []string) (Request, error) {
 	producer, epoch, timeout := who.producer, who.epoch, 60*time.Second
 	var partitions []TopicPartition
 	flags := map[string]bool{}
+	var patience time.Duration
 	if words[0] == "init" {
 		producer, epoch = none, none // unless it says that it goes on
 	}
@@ -220,6 +221,8 @@ func (p *player) request(client string, words []string) (Request, error) {
 			timeout, _ = time.ParseDuration(value)
 		case w == "continues":
 			producer, epoch = who.producer, who.epoch
+		case key == "patience" && given:
+			patience, _ = time.ParseDuration(value)
 		case w == "2pc" || w == "keep":
 			flags[w] = true
 		case i > 0:
@@ -239,7 +242,10 @@ func (p *player) request(client string, words []string) (Request, error) {
 			TwoPhaseCommit: flags["2pc"], KeepPrepared: flags["keep"], NewProducerID: p.newID(),
 		}, nil
 	case "add", "verify":
-		return AddPartitions{ProducerID: producer, ProducerEpoch: epoch, Partitions: partitions, VerifyOnly: words[0] == "verify", ClientVersion: p.client}, nil
+		return AddPartitions{
+			ProducerID: producer, ProducerEpoch: epoch, Partitions: partitions,
+			VerifyOnly: words[0] == "verify", ClientVersion: p.client, Patience: patience,
+		}, nil
 	case "offsets":
 		return AddOffsets{ProducerID: producer, ProducerEpoch: epoch, Partition: partitions[0].Partition, ClientVersion: p.client}, nil
 	case "commit", "abort":

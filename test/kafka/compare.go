@@ -162,6 +162,11 @@ broker, and play against the rules only; each says so in its first lines.
 Where a test of groups cannot see it: compaction keeps at most ` + "`log.cleaner.dedupe.buffer.size`" + ` (16 MiB) of keys in a pass and takes several
 passes for more, and ` + "`max.compaction.lag.ms`" + ` counts from the first record of a segment.
 
+Transactions that follow each other: while the markers of the last one are written, requests of its producer wait for up to
+` + "`add.partitions.to.txn.retry.backoff.max.ms`" + `, 5 s (Kafka: 100 ms), and a Produce no longer than its timeout, before they are answered with
+CONCURRENT_TRANSACTIONS: clients that are sent away come back long after the markers are written. Transactions whose time is over are looked
+for every second (` + "`transaction.abort.timed.out.transaction.cleanup.interval.ms`" + `; Kafka: 10 s).
+
 ## Where the two differ
 
 | file | Rota's choice | what Kafka did instead |
