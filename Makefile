@@ -7,7 +7,7 @@ FUZZTIME ?= 20s
 SIMSEEDS ?= 4000
 SOURCES := $(shell find . \( -name '*.go' -o -path './internal/web/templates/*' -o -path './internal/web/assets/*' \) -not -path './test/*' -not -path './bench/*' -not -path './tools/*' 2>/dev/null) go.mod go.sum
 
-.PHONY: test-browser test-deploy explore mutate build test test-go test-clients demo lint interop suites bench fuzz sim soak docs clean
+.PHONY: bank test-browser test-deploy explore mutate build test test-go test-clients demo lint interop suites bench fuzz sim soak docs clean
 
 build: bin/rota
 bin/rota: $(SOURCES)
@@ -54,6 +54,10 @@ fuzz:
 SOAK ?= 60s
 soak:
 	cd test && $(GO) run ./soak -for $(SOAK)
+
+# Movers between accounts in transactions: 12,000 transfers over 20 kills of the broker. `make test` has a short form.
+bank: build
+	cd test && BANK=full ROTA_BIN=$(CURDIR)/bin/rota $(GO) test ./bank -count=1 -v -timeout 20m
 
 # Rota and Apache Kafka in turn, same work: BENCH=quick is a short look, BENCH=name,name takes workloads by name (see -list).
 BENCH ?= core
