@@ -79,6 +79,7 @@ interop: build
 	for p in interop kafka workloads suites; do \
 		(cd test/$$p && INTEROP=$(INTEROP) INTEROP_PAGE=1 ROTA_BIN=$(CURDIR)/bin/rota $(GO) test -count=1 -timeout $(if $(filter full,$(INTEROP)),2h,30m)) || code=1; \
 	done; \
+	(cd test && BANK=full ROTA_BIN=$(CURDIR)/bin/rota $(GO) test ./bank -count=1 -timeout 20m) || code=1; \
 	(cd test/sticky && INTEROP=$(INTEROP) $(GO) test -count=1 -timeout 10m) || code=1; \
 	(cd test/e2e && INTEROP=$(INTEROP) $(GO) test -count=1 -timeout 10m -run TestMembersAndConsumers) || code=1; \
 	(cd test && $(GO) run ./report/page) || code=1; exit $$code
