@@ -209,7 +209,7 @@ func (a *explainAnswer) printCauses(w io.Writer) {
 		total += c.Count
 		through := "-"
 		if len(c.Triggers) > 0 {
-			through = fmt.Sprintf("%s (%d)", c.Triggers[0].Member.Name(), c.Triggers[0].Count)
+			through = fmt.Sprintf("%s (%d)", c.Triggers[0].Member.Role(), c.Triggers[0].Count)
 		}
 		t.add(fmt.Sprint(c.Count), name(string(c.Cause)), story.Took(time.Duration(c.Median)), story.Took(time.Duration(c.Longest)), through)
 	}

@@ -74,7 +74,11 @@ func drawRebalance(w io.Writer, r *story.Rebalance) {
 	if r.Trigger != nil {
 		through = " through " + r.Trigger.Name()
 	}
-	fmt.Fprintf(w, "%s  %s  %s%s, %s after %s\n", story.Clock(r.StartedMillis), generations, name(string(r.Cause)), through, r.Ending, story.Took(r.Took()))
+	ending := string(r.Ending)
+	if r.Ending != story.Running {
+		ending += " after " + story.Took(r.Took())
+	}
+	fmt.Fprintf(w, "%s  %s  %s%s, %s\n", story.Clock(r.StartedMillis), generations, name(string(r.Cause)), through, ending)
 	whole := r.Took()
 	bar := func(label string, from, length time.Duration, note string) {
 		fmt.Fprintf(w, "  %s |%s| %s\n", fit(label), drawBar(from, length, whole), strings.TrimSpace(story.Took(length)+" "+note))
@@ -87,14 +91,7 @@ func drawRebalance(w io.Writer, r *story.Rebalance) {
 	waits := r.WaitedFor[max(0, len(r.WaitedFor)-maxBars):]
 	for i := range waits {
 		m := &waits[i]
-		label := m.InstanceID
-		if label == "" {
-			label = m.ClientID
-		}
-		if label == "" {
-			label = m.ID
-		}
-		bar("  "+display.Text(label), 0, time.Duration(m.Took), string(m.Outcome))
+		bar("  "+display.Text(m.Label()), 0, time.Duration(m.Took), string(m.Outcome))
 	}
 	if more := len(r.WaitedFor) - len(waits) + r.WaitedForMore; more > 0 {
 		fmt.Fprintf(w, "    and %d that took less\n", more)

@@ -213,7 +213,7 @@ func keepsJoining(_ []Event, rebalances []Rebalance) *Advice {
 		last := list[len(list)-1]
 		a.Members = append(a.Members, *last.Trigger)
 		a.evidence("%s began %d rebalances, one every %s; the last at %s (%s).",
-			capital(last.Trigger.Name()), len(list), Took(median(gaps)), Clock(last.StartedMillis), last.Cause)
+			capital(last.Trigger.Role()), len(list), Took(median(gaps)), Clock(last.StartedMillis), last.Cause)
 	}
 	return a.finish()
 }
@@ -282,7 +282,7 @@ func slowRejoin(_ []Event, rebalances []Rebalance) *Advice {
 		last := list[len(list)-1].Slowest().Member
 		a.Members = append(a.Members, last)
 		a.evidence("%s was waited for longest in %d rebalances, half of the time for %s or more, at most for %s.",
-			capital(last.Name()), len(list), Took(median(took)), Took(slices.Max(took)))
+			capital(last.Role()), len(list), Took(median(took)), Took(slices.Max(took)))
 	}
 	return a.finish()
 }

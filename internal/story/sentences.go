@@ -15,29 +15,6 @@ const maxShown = 200
 // Quote shows text that came from a client, harmless for a terminal.
 func Quote(s string) string { return `"` + display.One(s, maxShown) + `"` }
 
-// Name is how a sentence calls a member: by its instance id if it is static,
-// else by its client id and the host, else by its member id.
-func (m *Member) Name() string {
-	if m == nil {
-		return "no member"
-	}
-	var s strings.Builder
-	switch {
-	case m.InstanceID != "":
-		s.WriteString("static member " + Quote(m.InstanceID))
-	case m.ClientID != "":
-		s.WriteString("member " + Quote(m.ClientID))
-	case m.ID != "":
-		return "member " + Quote(m.ID)
-	default:
-		return "a member without a name"
-	}
-	if m.Host != "" {
-		s.WriteString(" on " + display.One(strings.TrimPrefix(m.Host, "/"), maxShown))
-	}
-	return s.String()
-}
-
 // Sentences tell the rebalance, each complete in itself: when, why, the
 // phases and who was waited for, who came and went, what moved, how it ended.
 func (r *Rebalance) Sentences() []string {

@@ -157,7 +157,7 @@ func (g *ganttPicture) phase(class, name string, from, to time.Duration, running
 // row draws one member: how long it was waited for, how long it waited itself,
 // and what it has now. It returns how high that is.
 func (g *ganttPicture) row(w *row, y float64) float64 {
-	name := memberName(w.member)
+	name := w.member.Label()
 	var tags []string
 	if w.trigger {
 		tags = append(tags, "trigger")
@@ -338,24 +338,4 @@ func rank(w *row) time.Duration {
 		return math.MaxInt64 / 2
 	}
 	return max(w.came, w.gone)
-}
-
-// memberName is how a picture calls a member.
-func memberName(m *story.Member) string {
-	switch {
-	case m.InstanceID != "":
-		return m.InstanceID
-	case m.ClientID != "":
-		return m.ClientID + suffix(m.ID, m.ClientID)
-	}
-	return m.ID
-}
-
-// suffix tells members of one client id apart: the end of the member id.
-func suffix(id, clientID string) string {
-	rest := strings.TrimPrefix(id, clientID+"-")
-	if rest == id || len(rest) < 4 {
-		return ""
-	}
-	return " \u00b7" + rest[len(rest)-4:]
 }

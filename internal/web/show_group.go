@@ -149,10 +149,10 @@ func moves(a *story.Assignment) (list []move, partitions int) {
 		m := move{From: nobodyText(a), To: "nobody", Nobody: from == nil}
 		var key pair
 		if from != nil {
-			m.From, key.from = display.One(memberName(from), 60), from.ID
+			m.From, key.from = display.One(from.Label(), 60), from.ID
 		}
 		if to != nil {
-			m.To, key.to = display.One(memberName(to), 60), to.ID
+			m.To, key.to = display.One(to.Label(), 60), to.ID
 		}
 		i, ok := at[key]
 		if !ok {
