@@ -25,7 +25,7 @@ const (
 func Translate(id string, e *group.Event) story.Event {
 	s := story.Event{
 		Version: story.Version, TimeMillis: e.At, Group: valid(id), Kind: story.Kind(e.Kind.String()), Generation: e.Generation,
-		Cause: story.Cause(e.Cause.String()), Replaced: cut(e.Replaced, maxID),
+		Cause: story.Cause(e.Cause.String()), Replaced: cutID(e.Replaced),
 		Duration: story.Millis(e.Duration), Timeout: story.Millis(e.Timeout),
 		Initial: e.Initial, ProtocolType: cut(e.ProtocolType, maxID), Protocol: cut(e.Protocol, maxID), WaitedForMore: e.WaitedForMore,
 	}
@@ -64,7 +64,7 @@ func Translate(id string, e *group.Event) story.Event {
 		s.Assignment = story.Compare(e.Before, e.After)
 		for i := range s.Assignment.Members {
 			m := &s.Assignment.Members[i].Member
-			*m = story.Member{ID: cut(m.ID, maxID), ClientID: cut(m.ClientID, maxID), Host: cut(m.Host, maxID), InstanceID: cut(m.InstanceID, maxID)}
+			*m = story.Member{ID: cutID(m.ID), ClientID: cut(m.ClientID, maxID), Host: cut(m.Host, maxID), InstanceID: cut(m.InstanceID, maxID)}
 		}
 	}
 	return s
@@ -72,7 +72,7 @@ func Translate(id string, e *group.Event) story.Event {
 
 func memberOf(m *group.MemberRef) story.Member {
 	return story.Member{
-		ID: cut(m.ID, maxID), ClientID: cut(m.ClientID, maxID), Host: cut(m.ClientHost, maxID),
+		ID: cutID(m.ID), ClientID: cut(m.ClientID, maxID), Host: cut(m.ClientHost, maxID),
 		InstanceID: cut(m.InstanceID, maxID), Reason: cut(m.Reason, maxReason),
 	}
 }
@@ -87,6 +87,20 @@ func cut(s string, n int) string {
 		s = s[:n] + "..."
 	}
 	return valid(s)
+}
+
+// cutID keeps at most maxID bytes of a member id, its end among them: that is
+// the part which differs between members of one client id, however long that is.
+func cutID(id string) string {
+	const end = 40
+	if len(id) <= maxID {
+		return valid(id)
+	}
+	from := len(id) - end
+	for from < len(id) && !utf8.RuneStart(id[from]) {
+		from++
+	}
+	return cut(id, maxID-end) + valid(id[from:])
 }
 
 // valid replaces what is no UTF-8, as JSON would.
