@@ -63,13 +63,17 @@ func (p *Producer) endVersion1(r *End) (code Code, decides bool) {
 // epoch has been raised by an End before, so a repeated one is known by its
 // epoch; one of the present epoch means the next transaction, which has no
 // partitions yet. It may be aborted, which raises the epoch and so shuts out
-// batches that are still under way.
+// batches that are still under way; while markers are missing that waits, as
+// whatever else belongs to the next transaction.
 func (p *Producer) endVersion2(r *End) (code Code, decides bool) {
 	l := &p.log
 	if !l.exists {
 		return codeInvalidProducerIDMapping, false
 	}
 	if p.needsID {
+		return codeConcurrentTransactions, false
+	}
+	if id, epoch := p.next(); ending(l.State) && l.ClientVersion >= Version2 && id == r.ProducerID && epoch == r.ProducerEpoch {
 		return codeConcurrentTransactions, false
 	}
 	replaced := l.PreviousProducerID == r.ProducerID && r.ProducerEpoch == math.MaxInt16-1 && l.ProducerEpoch == 0

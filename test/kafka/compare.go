@@ -164,7 +164,8 @@ passes for more, and ` + "`max.compaction.lag.ms`" + ` counts from the first rec
 
 Transactions that follow each other: while the markers of the last one are written, requests of its producer wait for up to
 ` + "`add.partitions.to.txn.retry.backoff.max.ms`" + `, 5 s (Kafka: 100 ms), and a Produce no longer than its timeout, before they are answered with
-CONCURRENT_TRANSACTIONS: clients that are sent away come back long after the markers are written. Transactions whose time is over are looked
+CONCURRENT_TRANSACTIONS: clients that are sent away come back long after the markers are written. An EndTxn of the next transaction
+waits too, where Kafka answers PRODUCER_FENCED. Transactions whose time is over are looked
 for every second (` + "`transaction.abort.timed.out.transaction.cleanup.interval.ms`" + `; Kafka: 10 s).
 
 ## Where the two differ
