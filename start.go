@@ -218,7 +218,7 @@ func (b *Broker) startEvents(c Config, s *broker.Settings) {
 	b.events = startEventLog(c.Log)
 	if s.Bool("rota.history.enable") {
 		b.history = history.Start(history.Config{
-			Existing: b.broker.EventsLog, Open: b.broker.OpenEventsLog, Now: c.Now, Log: c.Log,
+			Existing: b.broker.EventsLog, Open: b.broker.OpenEventsLog, MaxBytes: int(s.Int("rota.history.memory.bytes")), Now: c.Now, Log: c.Log,
 		})
 	}
 }

@@ -192,6 +192,10 @@ var ownProperties = []Property{
 		Doc: "Rota: whether the events of groups are kept in memory and written to the topic __group_events.",
 	},
 	{
+		Name: "rota.history.memory.bytes", Kind: catalog.KindInt, Default: "16777216", Min: 64 << 10, Max: anyInt,
+		Doc: "Rota: how much memory the recent events of groups may take, about; one group may have a quarter of it. Older ones are in __group_events alone.",
+	},
+	{
 		Name: "rota.metrics.groups.max", Kind: catalog.KindInt, Default: "1000", Min: 0, Max: anyInt,
 		Doc: "Rota: how many groups have metrics of their own on /metrics, the first ones by id. 0: none.",
 	},

@@ -16,7 +16,7 @@
 //   - the events of a group are in the order in which they happened, in the
 //     topic, in the index and for watchers;
 //   - memory is bounded, whatever happens: by the queue, by the appends in
-//     flight, and by the index, which forgets the groups that were quiet for longest.
+//     flight, and by the index, which forgets the oldest events.
 //
 // Start reading at history.go, then translate.go.
 package history

@@ -17,8 +17,8 @@ const (
 	queueLimit = 8192
 	// linger is how long events gather before they are dealt with.
 	linger = 10 * time.Millisecond
-	// indexLimit is how many bytes the recent events may take in memory, about.
-	indexLimit = 32 << 20
+	// DefaultMaxBytes is the default of Config.MaxBytes.
+	DefaultMaxBytes = 16 << 20
 	// retryAfter is the pause after the topic could not be made.
 	retryAfter = 5 * time.Second
 )
@@ -29,6 +29,10 @@ type Config struct {
 	Existing func() *storage.Log
 	// Open returns the log of the topic, which it makes if there is none.
 	Open func(ctx context.Context) (*storage.Log, error)
+	// MaxBytes is how much memory the recent events may take, about: beyond it the
+	// oldest are in the topic alone. A group may have a quarter of it.
+	// Default DefaultMaxBytes.
+	MaxBytes int
 	// Now is the wall clock. Default time.Now.
 	Now func() time.Time
 	// Log receives what an operator must know. Default: discarded.
@@ -75,13 +79,16 @@ type Counts struct {
 
 // Start begins to take events.
 func Start(c Config) *History {
+	if c.MaxBytes == 0 {
+		c.MaxBytes = DefaultMaxBytes
+	}
 	if c.Now == nil {
 		c.Now = time.Now
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	h := &History{config: c, wake: make(chan struct{}, 1), closing: make(chan struct{}), index: newIndex(indexLimit), counters: newCounters()}
+	h := &History{config: c, wake: make(chan struct{}, 1), closing: make(chan struct{}), index: newIndex(c.MaxBytes), counters: newCounters()}
 	if log := c.Existing(); log != nil {
 		h.end = log.Bounds().HighWatermark
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -242,36 +243,101 @@ func TestTopicThatCannotBeMadeIsTriedAgain(t *testing.T) {
 }
 
 func TestIndexIsBounded(t *testing.T) {
-	x := newIndex(100 * (eventOverhead + 100))
 	e := story.Event{Kind: story.GroupEmptied}
+	one := groupOverhead + len("g000") + sizeOf(&e)
+	x := newIndex(100 * one)
+	name := func(i int) string { return fmt.Sprintf("g%03d", i) }
 	for i := range 150 {
-		x.add(fmt.Sprint("g", i), &e, 100)
+		x.add(name(i), &e)
 	}
-	if len(x.groups) != 100 || x.size > x.limit || x.of("g0") != nil || len(x.of("g149")) != 1 {
+	if len(x.groups) != 100 || x.events != 100 || x.size > x.limit || x.of(name(0)) != nil || len(x.of(name(149))) != 1 {
 		t.Errorf("%d groups of %d bytes", len(x.groups), x.size)
 	}
 	for range 200 {
-		x.add("g100", &e, 100)
+		x.add(name(100), &e)
 	}
-	if n := len(x.of("g100")); n < 10 || n > 30 || x.size > x.limit {
+	if n := len(x.of(name(100))); n < 20 || n > 40 || x.size > x.limit {
 		t.Errorf("%d events of the busy group, %d bytes", n, x.size)
 	}
-	sum, n := 0, 0
-	for p := x.oldest; p != nil; p = p.newer {
-		sum += p.size
-		n++
+	if x.of(name(70)) != nil || len(x.of(name(149))) != 1 {
+		t.Error("the oldest events have not gone first")
 	}
-	if sum != x.size || n != len(x.groups) || x.newest.id != "g100" {
-		t.Errorf("%d bytes and %d groups, counted %d and %d", x.size, len(x.groups), sum, n)
-	}
-	before := x.of("g100")
+	before := x.of(name(100))
 	kept := append([]story.Event(nil), before...)
 	for range 50 {
-		x.add("g100", &story.Event{Kind: story.GroupDeleted}, 100)
+		x.add(name(100), &story.Event{Kind: story.GroupDeleted})
 	}
 	if diff := cmp.Diff(kept, before); diff != "" {
 		t.Errorf("what a reader keeps has changed: %s", diff)
 	}
+	bytes, events := 0, 0
+	for id, p := range x.groups {
+		bytes += p.size + groupOverhead + len(id)
+		events += len(x.of(id))
+	}
+	if bytes != x.size || events != x.events {
+		t.Errorf("%d bytes and %d events, counted %d and %d", x.size, x.events, bytes, events)
+	}
+}
+
+// A group that never rests has its share, and what is kept for it does not grow
+// behind the one event of a group that is quiet.
+func TestBusyGroupBesideQuietOne(t *testing.T) {
+	x := newIndex(1 << 20)
+	e := story.Event{Kind: story.GroupEmptied}
+	x.add("quiet", &e)
+	for i := range 50_000 {
+		x.add("busy", &story.Event{Kind: story.GroupEmptied, Generation: int32(i)})
+	}
+	all := x.of("busy")
+	if len(x.of("quiet")) != 1 || len(all) == 0 || all[len(all)-1].Generation != 49_999 {
+		t.Errorf("%d events of the quiet group, %d of the busy one", len(x.of("quiet")), len(all))
+	}
+	if x.size > x.limit/2 || x.order.n > 2*x.events+minRing || len(x.order.ring) > 4*x.events+2*minRing {
+		t.Errorf("%d bytes, %d entries for %d events", x.size, x.order.n, x.events)
+	}
+	old := newIndex(1 << 20)
+	old.add("busy", &e)
+	old.addAll(x)
+	if n := len(old.of("busy")); n != len(all)+1 || old.of("busy")[n-1].Generation != 49_999 || len(old.of("quiet")) != 1 {
+		t.Errorf("%d events of %d after addAll", n, len(all)+1)
+	}
+}
+
+// What the index says it takes is what it takes.
+func TestSizeOfEvents(t *testing.T) {
+	const limit = 4 << 20
+	installed := func(i int) *story.Event {
+		const members = 10
+		e := story.Event{
+			Kind: story.AssignmentInstalled, WaitedFor: make([]story.Waited, 0, members),
+			Assignment: &story.Assignment{Members: make([]story.MemberAssignment, 0, members)},
+		}
+		for m := range members {
+			who := story.Member{ID: fmt.Sprintf("member-%d-%d", i, m), ClientID: fmt.Sprintf("client-%d", m), Host: fmt.Sprintf("/10.0.0.%d", m)}
+			e.WaitedFor = append(e.WaitedFor, story.Waited{Member: who})
+			e.Assignment.Members = append(e.Assignment.Members, story.MemberAssignment{Member: who, Gained: []story.TopicPartitions{{Topic: "t", Partitions: []int32{1, 2}}}})
+		}
+		return &e
+	}
+	before := liveHeap()
+	x := newIndex(limit)
+	for i := range 5000 {
+		x.add(fmt.Sprint("g", i%20), installed(i))
+	}
+	took := liveHeap() - before
+	if took < x.size*6/10 || took > x.size*14/10 || x.size > limit {
+		t.Errorf("the index takes %d bytes and counts %d, of %d", took, x.size, limit)
+	}
+	runtime.KeepAlive(x)
+}
+
+func liveHeap() int {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int(m.HeapAlloc)
 }
 
 func TestTranslate(t *testing.T) {

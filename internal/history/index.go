@@ -6,109 +6,148 @@ import (
 	"rota/internal/story"
 )
 
-// eventOverhead is what an event takes in memory beyond its JSON, about.
-const eventOverhead = 300
-
 // groupLimit is how many events of one group are kept.
 const groupLimit = 2000
 
-// index keeps the recent events of groups, up to a number of bytes. Of one
-// group it forgets the older half first; if there are too many groups, those
-// that were quiet for longest.
+// index keeps the recent events of groups, up to a number of bytes: beyond it,
+// the oldest events go first, whosever they are. One group may have a quarter
+// of it, so that a group that never rests leaves room for the others.
 type index struct {
 	limit, size int
+	events      int // in all groups
 	groups      map[string]*past
-	// The groups in the order of their newest events.
-	oldest, newest *past
+	order       queue
 }
 
 // past is what has happened to a group. events is never changed in place, so
-// that readers may keep it.
+// that readers may keep it. The first gone of them are forgotten, and take
+// memory until they are as many as a quarter of the rest.
 type past struct {
-	id           string
-	events       []story.Event
-	sizes        []int
-	size         int
-	older, newer *past
+	id     string
+	events []story.Event
+	sizes  []int32
+	gone   int
+	size   int // of events, those that are gone among them
+	// early is how many events went before their turn in the queue came.
+	early int
 }
 
 func newIndex(limit int) *index { return &index{limit: limit, groups: map[string]*past{}} }
 
-// add notes an event whose JSON has so many bytes.
-func (x *index) add(id string, e *story.Event, bytes int) {
+// add notes an event.
+func (x *index) add(id string, e *story.Event) {
 	p := x.groups[id]
 	if p == nil {
 		p = &past{id: id}
 		x.groups[id] = p
-	} else {
-		x.unlink(p)
+		x.size += groupOverhead + len(id)
 	}
-	x.link(p)
-	bytes += eventOverhead
-	p.events, p.sizes = append(p.events, *e), append(p.sizes, bytes)
+	bytes := sizeOf(e)
+	p.events, p.sizes = append(p.events, *e), append(p.sizes, int32(bytes))
 	p.size += bytes
 	x.size += bytes
-	if len(p.events) > groupLimit || p.size > x.limit/4 && len(p.events) > 1 {
-		x.halve(p)
+	x.events++
+	x.order.push(p)
+	for n := len(p.events) - p.gone; n > 1 && (n > groupLimit || p.size > x.limit/4); n-- {
+		p.early++
+		x.drop(p)
 	}
-	for x.size > x.limit && x.oldest != x.newest {
-		x.forget(x.oldest)
+	for x.size > x.limit && x.order.n > 1 {
+		x.dropOldest()
 	}
-}
-
-// halve forgets the older half of a group's events.
-func (x *index) halve(p *past) {
-	n := len(p.events) / 2
-	for _, bytes := range p.sizes[:n] {
-		p.size -= bytes
-		x.size -= bytes
-	}
-	p.events, p.sizes = slices.Clone(p.events[n:]), slices.Clone(p.sizes[n:])
-}
-
-func (x *index) forget(p *past) {
-	x.unlink(p)
-	delete(x.groups, p.id)
-	x.size -= p.size
-}
-
-func (x *index) link(p *past) {
-	p.older, p.newer = x.newest, nil
-	if x.newest != nil {
-		x.newest.newer = p
-	}
-	x.newest = p
-	if x.oldest == nil {
-		x.oldest = p
+	if x.order.n > 2*x.events+minRing {
+		x.tidyOrder()
 	}
 }
 
-func (x *index) unlink(p *past) {
-	if p.older != nil {
-		p.older.newer = p.newer
-	} else {
-		x.oldest = p.newer
+// dropOldest forgets the event that is next in the queue.
+func (x *index) dropOldest() {
+	p := x.order.pop()
+	if p.early > 0 {
+		p.early--
+		return
 	}
-	if p.newer != nil {
-		p.newer.older = p.older
-	} else {
-		x.newest = p.older
+	x.drop(p)
+}
+
+// tidyOrder takes entries of events that are gone out of the queue. A group
+// that never rests would fill it behind one event of a quiet group.
+func (x *index) tidyOrder() {
+	var tidy queue
+	for x.order.n > 0 {
+		if p := x.order.pop(); p.early > 0 {
+			p.early--
+		} else {
+			tidy.push(p)
+		}
 	}
+	x.order = tidy
+}
+
+// drop forgets the oldest event of a group, and the group with its last one.
+func (x *index) drop(p *past) {
+	p.gone++
+	x.events--
+	left := len(p.events) - p.gone
+	if left == 0 {
+		delete(x.groups, p.id)
+		x.size -= p.size + groupOverhead + len(p.id)
+		return
+	}
+	if p.gone <= left/4 {
+		return
+	}
+	for _, bytes := range p.sizes[:p.gone] {
+		p.size -= int(bytes)
+		x.size -= int(bytes)
+	}
+	p.events, p.sizes, p.gone = slices.Clone(p.events[p.gone:]), slices.Clone(p.sizes[p.gone:]), 0
 }
 
 // of returns the events of a group, the oldest first.
 func (x *index) of(id string) []story.Event {
 	if p := x.groups[id]; p != nil {
-		return slices.Clip(p.events)
+		return slices.Clip(p.events[p.gone:])
 	}
 	return nil
 }
 
-// addAll adds what another index has, group by group.
+// addAll adds what another index has, in the order in which that was told. The
+// other one is of no use afterwards.
 func (x *index) addAll(o *index) {
-	for p := o.oldest; p != nil; p = p.newer {
-		for i := range p.events {
-			x.add(p.id, &p.events[i], p.sizes[i]-eventOverhead)
+	for o.order.n > 0 {
+		p := o.order.pop()
+		if p.early > 0 {
+			p.early--
+			continue
 		}
+		x.add(p.id, &p.events[p.gone])
+		p.gone++
 	}
+}
+
+// minRing is the smallest capacity of a queue that is not empty.
+const minRing = 64
+
+// queue has an entry for each event that was told, the oldest first: whose it is.
+type queue struct {
+	ring    []*past
+	head, n int
+}
+
+func (q *queue) push(p *past) {
+	if q.n == len(q.ring) {
+		grown := make([]*past, max(minRing, 2*len(q.ring)))
+		copy(grown[copy(grown, q.ring[q.head:]):], q.ring[:q.head])
+		q.ring, q.head = grown, 0
+	}
+	q.ring[(q.head+q.n)%len(q.ring)] = p
+	q.n++
+}
+
+func (q *queue) pop() *past {
+	p := q.ring[q.head]
+	q.ring[q.head] = nil
+	q.head, q.n = (q.head+1)%len(q.ring), q.n-1
+	return p
 }

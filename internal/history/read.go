@@ -10,16 +10,16 @@ import (
 )
 
 const (
-	// loadSince is how far back a load goes, loadBytes how much it reads at most:
-	// the newest part.
+	// loadSince is how far back a load goes. It reads as many bytes of the topic
+	// at most as events may take in memory, where they take more: the newest part.
 	loadSince = 24 * time.Hour
-	loadBytes = 32 << 20
 	readBytes = 1 << 20
 )
 
 // Events returns the recent events of a group, the oldest first, as far as
-// they are kept in memory: those of 24 hours, of 2,000 events at most. The list
-// must not be changed.
+// they are kept in memory: of what the topic held at the start the last 24 hours,
+// 2,000 events at most, and fewer if Config.MaxBytes does not suffice. The list must
+// not be changed.
 func (h *History) Events(group string) []story.Event {
 	h.Load()
 	h.indexMu.Lock()
@@ -56,7 +56,7 @@ func (h *History) publish(list []told) {
 	h.indexMu.Lock()
 	for i := range list {
 		t := &list[i]
-		h.index.add(t.group, &t.event, len(t.json))
+		h.index.add(t.group, &t.event)
 		h.counters.count(t.group, &t.event)
 	}
 	watchers := slices.Clone(h.watchers)
@@ -76,7 +76,7 @@ func (h *History) loadTopic() {
 	if h.end == 0 {
 		return
 	}
-	old := newIndex(indexLimit)
+	old := newIndex(h.config.MaxBytes)
 	h.readTopic(old)
 	h.indexMu.Lock()
 	defer h.indexMu.Unlock()
@@ -97,8 +97,8 @@ func (h *History) readTopic(to *index) {
 	}
 	at := from.Offset
 	// The newest part: about as many records as bytes allow.
-	if n, err := log.Available(at, false); err == nil && n > loadBytes && h.end > at {
-		at += int64(float64(h.end-at) * (1 - float64(loadBytes)/float64(n)))
+	if n, err := log.Available(at, false); err == nil && n > int64(h.config.MaxBytes) && h.end > at {
+		at += int64(float64(h.end-at) * (1 - float64(h.config.MaxBytes)/float64(n)))
 	}
 	var buf []byte
 	codec := new(record.Codec)
@@ -128,7 +128,7 @@ func (h *History) readBatch(to *index, batch []byte, from int64, codec *record.C
 			continue
 		}
 		if e, err := story.Parse(r.Value); err == nil {
-			to.add(string(r.Key), &e, len(r.Value))
+			to.add(string(r.Key), &e)
 		}
 	}
 }

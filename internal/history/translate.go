@@ -50,6 +50,7 @@ func Translate(id string, e *group.Event) story.Event {
 	default:
 		s.Members = e.Count
 	}
+	s.WaitedFor = slices.Grow(s.WaitedFor, len(e.WaitedFor))
 	for i := range e.WaitedFor {
 		w := &e.WaitedFor[i]
 		s.WaitedFor = append(s.WaitedFor, story.Waited{Member: memberOf(&w.MemberRef), Took: story.Millis(w.Took), Outcome: story.Outcome(w.Outcome.String())})

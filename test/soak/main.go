@@ -20,6 +20,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"runtime"
 	"time"
 
 	"rota"
@@ -45,6 +46,9 @@ func main() {
 	flag.StringVar(&o.profiles, "profiles", "", "write a profile of the heap into this folder at each measurement")
 	flag.StringVar(&o.broker, "broker", "", "run the clients, against this broker, until the input ends")
 	flag.Parse()
+	if o.profiles != "" {
+		runtime.MemProfileRate = 8 << 10 // finer than the default
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	var err error
@@ -114,7 +118,7 @@ var properties = map[string]string{
 	"tail.max.bytes":                   "8388608",
 	"offsets.topic.num.partitions":     "10",
 	"journal.max.bytes":                "16777216",
-	"rota.history.enable":              "false", // it is hours until that has as much as it may have, 32 MiB
+	"rota.history.memory.bytes":        "1048576",
 }
 
 // startCrowd starts the process with the clients. The function that it returns
