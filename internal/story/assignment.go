@@ -74,6 +74,9 @@ type TopicChange struct {
 	Topic  string `json:"topic"`
 	Before int    `json:"before"`
 	After  int    `json:"after"`
+	// Whole is true if both are all partitions from 0 on, so that nothing in
+	// between is left out.
+	Whole bool `json:"whole,omitempty"`
 }
 
 // partition names one partition.
@@ -282,25 +285,36 @@ func byTopic(list []partition) []TopicPartitions {
 
 // topicChanges finds the topics whose number of assigned partitions changed.
 func topicChanges(before, after map[partition]string) []TopicChange {
-	counts := map[string]TopicChange{}
-	for p := range before {
-		c := counts[p.topic]
-		c.Before++
-		counts[p.topic] = c
-	}
-	for p := range after {
-		c := counts[p.topic]
-		c.After++
-		counts[p.topic] = c
-	}
+	old, now := perTopic(before), perTopic(after)
+	all := maps.Clone(old)
+	maps.Copy(all, now)
 	var changed []TopicChange
-	for _, topic := range slices.Sorted(maps.Keys(counts)) {
-		if c := counts[topic]; c.Before != c.After && len(changed) < maxListedTopics {
-			c.Topic = topic
-			changed = append(changed, c)
+	for _, topic := range slices.Sorted(maps.Keys(all)) {
+		b, a := old[topic], now[topic]
+		if b.count != a.count && len(changed) < maxListedTopics {
+			changed = append(changed, TopicChange{topic, b.count, a.count, b.whole() && a.whole()})
 		}
 	}
 	return changed
+}
+
+// extent is how many partitions of a topic are assigned, and the number of the
+// last one.
+type extent struct {
+	count int
+	last  int32
+}
+
+// whole reports whether all partitions up to the last one are there.
+func (x extent) whole() bool { return x.count == 0 || int(x.last)+1 == x.count }
+
+func perTopic(owned map[partition]string) map[string]extent {
+	of := map[string]extent{}
+	for p := range owned {
+		x := of[p.topic]
+		of[p.topic] = extent{x.count + 1, max(x.last, p.index)}
+	}
+	return of
 }
 
 // trim keeps to the bounds of what an event lists.

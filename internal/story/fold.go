@@ -49,6 +49,9 @@ type Rebalance struct {
 	Last          *Member  `json:"last,omitempty"`
 	WaitedFor     []Waited `json:"waited_for,omitempty"`
 	WaitedForMore int      `json:"waited_for_more,omitempty"`
+	// Awaited are those that one that runs still waits for in its join phase, as
+	// far as the events tell who was a member; sorted by member id.
+	Awaited []Member `json:"awaited,omitempty"`
 
 	// Who came and went in it, the trigger included.
 	Joined   []Member `json:"joined,omitempty"`
@@ -63,6 +66,8 @@ type Rebalance struct {
 	ProtocolType string      `json:"protocol_type,omitempty"`
 	Protocol     string      `json:"protocol,omitempty"`
 	Assignment   *Assignment `json:"assignment,omitempty"`
+	// PartitionsAdded are topics that have more partitions than ever before.
+	PartitionsAdded []TopicChange `json:"partitions_added,omitempty"`
 
 	// Events are those that it was made from, for a timeline.
 	Events []Event `json:"-"`
@@ -129,14 +134,29 @@ type Folder struct {
 	before []Event
 	// next is set between a rebalance-superseded and the start that follows.
 	next bool
+	roll roll
+	// assigned is the largest number of partitions of a topic that was ever
+	// assigned; settled is true if the newest assignment left out none of those
+	// before.
+	assigned map[string]int
+	settled  bool
 }
 
 // Running is the rebalance that has not ended, nil if there is none.
-func (f *Folder) Running() *Rebalance { return f.r }
+func (f *Folder) Running() *Rebalance {
+	if f.r != nil {
+		f.r.Awaited = nil
+		if f.r.Join == nil {
+			f.r.Awaited = f.roll.absent()
+		}
+	}
+	return f.r
+}
 
 // Add takes the next event and returns the rebalance that it ends, if it ends
 // one.
 func (f *Folder) Add(e *Event) (done *Rebalance) {
+	f.roll.note(e)
 	switch e.Kind { //nolint:exhaustive // the others change nothing of this
 	case RebalanceStarted:
 		if f.r != nil { // its end is missing
@@ -166,11 +186,33 @@ func (f *Folder) Add(e *Event) (done *Rebalance) {
 	f.r.note(e)
 	switch e.Kind { //nolint:exhaustive // the others change nothing of this
 	case AssignmentInstalled:
+		f.partitions(f.r)
 		return f.end(e, Installed)
 	case GroupEmptied:
 		return f.end(e, Emptied)
 	}
 	return nil
+}
+
+// partitions looks for topics that have more partitions than before. That more
+// are assigned than before is no proof: a cooperative assignor holds back what
+// another member has yet to give up.
+func (f *Folder) partitions(r *Rebalance) {
+	a := r.Assignment
+	if a == nil || !a.Decoded {
+		return
+	}
+	if f.assigned == nil {
+		f.assigned = map[string]int{}
+	}
+	for _, t := range a.Topics {
+		most := max(f.assigned[t.Topic], t.Before)
+		if t.Whole && t.Before > 0 && t.After > most && (f.settled || r.Cause == CauseLeaderRejoined) {
+			r.PartitionsAdded = append(r.PartitionsAdded, t)
+		}
+		f.assigned[t.Topic] = max(most, t.After)
+	}
+	f.settled = a.Unassigned == 0
 }
 
 func (f *Folder) start(e *Event) {
@@ -197,6 +239,7 @@ func (f *Folder) end(e *Event, how Ending) *Rebalance {
 		r.EndedMillis = e.TimeMillis
 	}
 	f.r = nil
+	r.Awaited = nil
 	if how == Superseded {
 		f.before = moment(r.Events, e.TimeMillis)
 	}

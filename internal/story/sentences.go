@@ -2,6 +2,7 @@ package story
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -24,8 +25,12 @@ func (r *Rebalance) Sentences() []string {
 	if r.To != 0 {
 		to = fmt.Sprintf(" to %d", r.To)
 	}
-	add(fmt.Sprintf("Group %s rebalanced at %s, from generation %d%s; it took %s.",
-		Quote(r.Group), Clock(r.StartedMillis), r.From, to, Took(r.Took())))
+	if r.Ending == Running {
+		add(fmt.Sprintf("Group %s has been rebalancing since %s, from generation %d%s.", Quote(r.Group), Clock(r.StartedMillis), r.From, to))
+	} else {
+		add(fmt.Sprintf("Group %s rebalanced at %s, from generation %d%s; it took %s.",
+			Quote(r.Group), Clock(r.StartedMillis), r.From, to, Took(r.Took())))
+	}
 	add(r.Why())
 	add(r.joinSentences()...)
 	add(r.comings()...)
@@ -34,7 +39,7 @@ func (r *Rebalance) Sentences() []string {
 			r.Leader.Name(), Took(time.Duration(r.Sync.Took)), r.byAssignor()))
 	}
 	if r.Assignment != nil {
-		add(r.Assignment.Sentences()...)
+		add(r.Assignment.sentences(r.PartitionsAdded)...)
 	}
 	if end := r.endSentence(); end != "" {
 		add(end)
@@ -61,6 +66,9 @@ func (r *Rebalance) Why() string {
 	case CauseProtocolsChanged:
 		return "Cause: " + t + " joined again with " + r.Changed.String() + r.because() + "."
 	case CauseLeaderRejoined:
+		if len(r.PartitionsAdded) > 0 {
+			return "Cause: partitions were added, and " + t + ", the leader, joined again for them" + r.because() + "."
+		}
 		return "Cause: " + t + ", the leader, joined again, as leaders do when the partitions of their topics have changed" + r.because() + "."
 	case CauseStaticReplaced:
 		return "Cause: " + t + " came back under its instance id and could not simply go on."
@@ -196,7 +204,7 @@ func (r *Rebalance) byAssignor() string {
 func (r *Rebalance) endSentence() string {
 	switch r.Ending {
 	case Running:
-		return "It is still running."
+		return r.runningSentence()
 	case Superseded:
 		by := Rebalance{Cause: r.SupersededBy.Cause, Trigger: r.SupersededBy.Trigger}
 		return "It was superseded by another rebalance before the assignment had come. " + by.Why()
@@ -209,8 +217,36 @@ func (r *Rebalance) endSentence() string {
 	return ""
 }
 
+// runningSentence says what a rebalance that runs waits for.
+func (r *Rebalance) runningSentence() string {
+	const most = 5
+	switch {
+	case r.Join != nil:
+		return "It is still running: it waits for the leader's assignment."
+	case r.Initial:
+		return "It is still running: the group had no members and gathers them."
+	case len(r.Awaited) == 0:
+		return "It is still running."
+	}
+	names := make([]string, 0, most+1)
+	for i := range r.Awaited[:min(len(r.Awaited), most)] {
+		names = append(names, r.Awaited[i].Name())
+	}
+	if n := len(r.Awaited) - most; n > 0 {
+		names = append(names, fmt.Sprintf("%d more", n))
+	}
+	limit := ""
+	if r.JoinLimit > 0 {
+		limit = ", for " + Took(time.Duration(r.JoinLimit)) + " at most"
+	}
+	return "It is still running: it waits for " + strings.Join(names, ", ") + " to join" + limit + "."
+}
+
 // Sentences say what moved.
-func (a *Assignment) Sentences() []string {
+func (a *Assignment) Sentences() []string { return a.sentences(nil) }
+
+// sentences say what moved where partitions were added to some topics.
+func (a *Assignment) sentences(added []TopicChange) []string {
 	if !a.Decoded {
 		size := 0
 		for i := range a.Members {
@@ -222,6 +258,10 @@ func (a *Assignment) Sentences() []string {
 		a.Partitions, count(len(a.Members)+a.MembersMore, "member"), a.Kept, a.Moved, a.notNeeded(), a.others())}
 	for i := range a.Topics {
 		t := &a.Topics[i]
+		if slices.Contains(added, *t) {
+			s = append(s, fmt.Sprintf("Topic %s now has %s, it had %d.", Quote(t.Topic), count(t.After, "partition"), t.Before))
+			continue
+		}
 		s = append(s, fmt.Sprintf("Of topic %s %d partitions are assigned, before it were %d.", Quote(t.Topic), t.After, t.Before))
 	}
 	const most = 10

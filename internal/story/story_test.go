@@ -261,7 +261,7 @@ func TestCompareListsGainedAndLost(t *testing.T) {
 	if diff := cmp.Diff(want, a.Members); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]TopicChange{{"t", 4, 5}}, a.Topics); diff != "" {
+	if diff := cmp.Diff([]TopicChange{{"t", 4, 5, true}}, a.Topics); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -309,6 +309,9 @@ func ganttRows(r *story.Rebalance) (rows []row, more int) {
 			w.gone, w.how = time.Duration(f.Took), string(f.Outcome)
 		}
 	}
+	for i := range r.Awaited {
+		get(&r.Awaited[i])
+	}
 	if r.Assignment != nil {
 		for i := range r.Assignment.Members {
 			a := &r.Assignment.Members[i]

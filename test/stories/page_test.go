@@ -59,7 +59,7 @@ func anchor(title string) string {
 var (
 	times     = regexp.MustCompile(`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} UTC`)
 	durations = regexp.MustCompile(`\b(\d+h)?(\d+m)?\d+(\.\d+)?(ns|\x{00b5}s|ms|s)\b`)
-	members   = regexp.MustCompile(`"(static-)?(alice|bob|carol|dave)(-\d)?"`)
+	members   = regexp.MustCompile(`"(static-)?(alice|bob|carol|dave)(-\d)?"( \(\.\.[0-9a-f]{4}\))?`)
 	lists     = regexp.MustCompile(`(orders|returns) \d[-\d,]*`)
 )
 

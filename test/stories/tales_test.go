@@ -205,8 +205,11 @@ func changes() []tale {
 				cause: story.CauseLeaderRejoined, trigger: "alice", waitedFor: []string{"bob", "carol"}, ending: story.Installed,
 				more: func(t *testing.T, e *explained) {
 					a := e.last().Assignment
-					if a == nil || len(a.Topics) != 1 || a.Topics[0] != (story.TopicChange{Topic: topic, Before: 6, After: 9}) {
+					if a == nil || len(a.Topics) != 1 || a.Topics[0] != (story.TopicChange{Topic: topic, Before: 6, After: 9, Whole: true}) {
 						t.Errorf("assigned: %+v", a)
+					}
+					if !slices.Contains(e.last().Sentences(), "Topic \"orders\" now has 9 partitions, it had 6.") {
+						t.Errorf("%q", e.last().Sentences())
 					}
 				},
 			},
