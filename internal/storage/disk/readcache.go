@@ -33,7 +33,8 @@ type readCache struct {
 	recent *list.List // front: used last
 	ahead  int        // chunks being read ahead
 	sweep  *time.Timer
-	used   bool // since the last sweep
+	memory int64 // of all chunks
+	used   bool  // since the last sweep
 	closed bool
 	work   sync.WaitGroup
 }
@@ -46,6 +47,7 @@ type chunkKey struct {
 // chunk is a piece of a segment's file.
 type chunk struct {
 	key   chunkKey
+	size  int           // of buf
 	ready chan struct{} // closed when the fields below are set
 	buf   *[]byte
 	n     int // bytes that count
@@ -84,13 +86,13 @@ func (rc *readCache) read(sg *segment, b []byte, at, covered int64) error {
 func (rc *readCache) bytes() int64 {
 	rc.mu.Lock()
 	defer rc.mu.Unlock()
-	return int64(len(rc.chunks)) * vfs.AlignedCost(chunkSize)
+	return rc.memory
 }
 
 // take returns a chunk with at least need bytes, reading it if it is not there.
 func (rc *readCache) take(key chunkKey, need int, covered int64) (*chunk, error) {
 	for {
-		c, fresh := rc.enter(key)
+		c, fresh := rc.enter(key, covered)
 		if fresh {
 			rc.load(c, covered)
 		}
@@ -111,7 +113,7 @@ func (rc *readCache) take(key chunkKey, need int, covered int64) (*chunk, error)
 }
 
 // enter finds a chunk or makes an empty one, which the caller loads.
-func (rc *readCache) enter(key chunkKey) (c *chunk, fresh bool) {
+func (rc *readCache) enter(key chunkKey, covered int64) (c *chunk, fresh bool) {
 	rc.mu.Lock()
 	defer rc.mu.Unlock()
 	rc.used = true
@@ -120,8 +122,9 @@ func (rc *readCache) enter(key chunkKey) (c *chunk, fresh bool) {
 		rc.recent.MoveToFront(c.place)
 		return c, false
 	}
-	c = &chunk{key: key, ready: make(chan struct{}), users: 1}
+	c = &chunk{key: key, size: bufferSize(covered - key.i*chunkSize), ready: make(chan struct{}), users: 1}
 	rc.chunks[key] = c
+	rc.memory += vfs.AlignedCost(c.size)
 	c.place = rc.recent.PushFront(c)
 	for e := rc.recent.Back(); len(rc.chunks) > maxChunks && e != nil; {
 		old, _ := e.Value.(*chunk)
@@ -136,17 +139,33 @@ func (rc *readCache) enter(key chunkKey) (c *chunk, fresh bool) {
 	return c, true
 }
 
+// bufferSize is what a chunk takes of which n bytes count: no more than that, in
+// whole blocks, at the end of a segment. There may be many small ones.
+func bufferSize(n int64) int {
+	const block = 4096
+	if n > chunkSize/4 {
+		return chunkSize
+	}
+	return int(max(n+block-1, block) / block * block)
+}
+
+// buffer returns memory for a chunk. Only whole chunks are used again.
+func (rc *readCache) buffer(size int) *[]byte {
+	if size == chunkSize {
+		if buf, ok := rc.free.Get().(*[]byte); ok {
+			return buf
+		}
+	}
+	b := vfs.Aligned(size)
+	return &b
+}
+
 // load reads the chunk.
 func (rc *readCache) load(c *chunk, covered int64) {
 	defer close(c.ready)
-	buf, ok := rc.free.Get().(*[]byte)
-	if !ok {
-		b := vfs.Aligned(chunkSize)
-		buf = &b
-	}
-	c.buf = buf
+	c.buf = rc.buffer(c.size)
 	from := c.key.i * chunkSize
-	n, err := c.key.sg.f.ReadAt(*buf, from)
+	n, err := c.key.sg.f.ReadAt(*c.buf, from)
 	if err != nil && !errors.Is(err, io.EOF) {
 		c.err = err
 		return
@@ -182,7 +201,7 @@ func (rc *readCache) startAhead(key chunkKey, covered int64) {
 	rc.work.Go(func() {
 		defer rc.endAhead()
 		defer key.sg.cache.release(key.sg)
-		c, fresh := rc.enter(key)
+		c, fresh := rc.enter(key, covered)
 		if fresh {
 			rc.load(c, covered)
 		}
@@ -218,6 +237,7 @@ func (rc *readCache) dropLocked(c *chunk) {
 	}
 	c.dropped = true
 	delete(rc.chunks, c.key)
+	rc.memory -= vfs.AlignedCost(c.size)
 	rc.recent.Remove(c.place)
 	if c.users == 0 {
 		rc.recycleLocked(c)
@@ -225,10 +245,10 @@ func (rc *readCache) dropLocked(c *chunk) {
 }
 
 func (rc *readCache) recycleLocked(c *chunk) {
-	if c.buf != nil {
+	if c.buf != nil && c.size == chunkSize {
 		rc.free.Put(c.buf)
-		c.buf = nil
 	}
+	c.buf = nil
 }
 
 // forget drops every chunk of a segment: its file is closed, or what it holds

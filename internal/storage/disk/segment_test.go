@@ -372,6 +372,38 @@ func TestFailedRoundCanBeTriedAgain(t *testing.T) {
 	}
 }
 
+// What is read of a small segment takes little memory, also when it grows
+// afterwards.
+func TestSmallSegmentsTakeLittleMemory(t *testing.T) {
+	m, _ := recoverFrom(t, Config{FS: vfs.OS(), Dir: filepath.Join(t.TempDir(), "data"), JournalFile: smallJournal})
+	const segments = 40
+	var all []*shelf
+	for i := range segments {
+		all = append(all, newShelf(partition(1, int32(i))))
+	}
+	for range 3 {
+		var moves []storage.Move
+		for _, s := range all {
+			moves = append(moves, s.move(m, false, s.run(20, 300, rising)...))
+		}
+		settle(t, m, moves...)
+		for _, s := range all {
+			if got, err := readAll(m, &s.Manifest, 1<<20); err != nil || !bytes.Equal(got, s.all) {
+				t.Fatal(err)
+			}
+		}
+	}
+	size := 0
+	for _, s := range all {
+		size += len(s.all)
+	}
+	// Where files cannot be direct nothing is kept.
+	if got := m.Cached(); got != 0 && got < int64(size) || got > int64(size+segments*4*4096) {
+		t.Errorf("%d bytes of memory hold %d in %d segments", got, size, segments)
+	}
+	closeMedium(t, m)
+}
+
 func TestManySegmentsStayWithinTheCache(t *testing.T) {
 	m, _ := recoverFrom(t, testConfig(vfs.NewMem()))
 	var all []*shelf
