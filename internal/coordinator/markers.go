@@ -6,6 +6,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kerr"
+
+	"rota/internal/machine"
 	"rota/internal/storage"
 	"rota/internal/txn"
 )
@@ -42,10 +45,18 @@ func (t *Transactions) publish(from origin, id string, events []txn.Event) {
 
 // bring gives an id the producer id that it needs to go on.
 func (t *Transactions) bring(ctx context.Context, from origin, id string) {
+	producer := int64(noProducerID)
 	for pause := markerPause; from.leads(); pause = min(2*pause, markerPauseMax) {
-		producer, err := t.config.ProducerID(ctx)
+		var err error
+		if producer == noProducerID {
+			producer, err = t.config.ProducerID(ctx)
+		}
 		if err == nil {
-			t.submit(id, txn.SupplyProducerID{ProducerID: producer}, func(txn.Response) {})
+			err = t.supplied(ctx, id, producer)
+		} else {
+			producer = noProducerID
+		}
+		if err == nil {
 			return
 		}
 		t.config.Log.Warn("no producer id for a transaction that is to be aborted", "transactional_id", id, "err", err, "pause", pause)
@@ -56,6 +67,22 @@ func (t *Transactions) bring(ctx context.Context, from origin, id string) {
 			timer.Stop()
 			return
 		}
+	}
+}
+
+// supplied brings a producer id to the transactional id. The error says that
+// it could not be recorded, or that ctx has ended.
+func (t *Transactions) supplied(ctx context.Context, id string, producer int64) error {
+	answer := make(chan machine.Code, 1)
+	t.submit(id, txn.SupplyProducerID{ProducerID: producer}, func(r txn.Response) {
+		s, _ := r.(txn.Supplied)
+		answer <- s.Code
+	})
+	select {
+	case code := <-answer:
+		return kerr.ErrorForCode(int16(code))
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }
 
@@ -95,7 +122,7 @@ func (d *delivery) send(i int, pause time.Duration) {
 		case err == nil, errors.Is(err, storage.ErrInvalidProducerEpoch):
 			// A partition that knows a newer epoch has seen the end of this one.
 			if d.left.Add(-1) == 0 {
-				d.t.markers.do(d.end)
+				d.t.markers.do(func() { d.end(markerPause) })
 			}
 			return
 		}
@@ -107,7 +134,17 @@ func (d *delivery) send(i int, pause time.Duration) {
 	})
 }
 
-// end says that all markers are durable.
-func (d *delivery) end() {
-	d.t.submit(d.id, txn.MarkersWritten{Decision: d.event.Decision}, func(txn.Response) {})
+// end says that all markers are durable, until that can be recorded: while the
+// disk is full it cannot.
+func (d *delivery) end(pause time.Duration) {
+	if !d.from.leads() || d.t.ctx.Err() != nil {
+		return
+	}
+	d.t.submit(d.id, txn.MarkersWritten{Decision: d.event.Decision}, func(r txn.Response) {
+		if c, _ := r.(txn.Completed); c.Code != 0 {
+			time.AfterFunc(pause, func() {
+				d.t.markers.do(func() { d.end(min(2*pause, markerPauseMax)) })
+			})
+		}
+	})
 }

@@ -91,6 +91,28 @@ func TestTransactionsTopicIsMadeOnFirstNeed(t *testing.T) {
 	})
 }
 
+// While the disk is full it cannot be recorded that all markers are written. It
+// is brought again.
+func TestEndIsRecordedOnceTheDiskHasRoom(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		b := newBank(t)
+		who := b.begin(txn.Version2)
+		b.data[account0].set(func(p *fakePartition) { p.hold = true })
+		if r := b.end(who, true, txn.Version2); r.Code != 0 {
+			t.Fatalf("end: %+v", r)
+		}
+		synctest.Wait()
+		b.state.set(func(l *fakeLog) { l.full = true })
+		b.hold(false)
+		b.data[account0].land(1)
+		time.Sleep(10 * time.Second)
+		b.wantState("PrepareCommit")
+		b.state.set(func(l *fakeLog) { l.full = false })
+		time.Sleep(2 * time.Second)
+		b.wantState("CompleteCommit")
+	})
+}
+
 // A marker that cannot be written is tried again, and the transaction is not
 // complete before.
 func TestMarkerIsTriedAgain(t *testing.T) {
@@ -194,7 +216,7 @@ func TestNextTransactionWaitsForMarkers(t *testing.T) {
 }
 
 // A transaction that is open for too long is aborted, also if that takes a new
-// producer id that cannot be had at once.
+// producer id that cannot be had at once, nor recorded at once.
 func TestTimeoutInTheLastEpoch(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		b := newBank(t)
@@ -212,9 +234,13 @@ func TestTimeoutInTheLastEpoch(t *testing.T) {
 		b.mu.Unlock()
 		time.Sleep(2 * time.Minute)
 		b.wantState("Ongoing")
+		b.state.set(func(l *fakeLog) { l.full = true })
 		b.mu.Lock()
 		b.idErr = nil
 		b.mu.Unlock()
+		time.Sleep(10 * time.Second)
+		b.wantState("Ongoing")
+		b.state.set(func(l *fakeLog) { l.full = false })
 		time.Sleep(2 * time.Second)
 		b.wantState("CompleteAbort")
 		if r := b.ask(txn.Describe{}).(txn.Described); r.ProducerID == who.ProducerID || r.ProducerEpoch != 0 {

@@ -131,15 +131,16 @@ type MarkersWritten struct {
 	Decision Offset // that of the event
 }
 
-// Completed answers MarkersWritten.
-type Completed struct{}
+// Completed answers MarkersWritten. With an error the shell is to bring it
+// again, as long as it leads.
+type Completed struct{ Code Code }
 
 // SupplyProducerID brings the producer id that was asked for with
 // NeedProducerID. It comes from the shell.
 type SupplyProducerID struct{ ProducerID int64 }
 
-// Supplied answers SupplyProducerID.
-type Supplied struct{}
+// Supplied answers SupplyProducerID, in the same way.
+type Supplied struct{ Code Code }
 
 // Expire gives up an id that has not been used for
 // transactional.id.expiration.ms. It has no reply.
@@ -176,9 +177,9 @@ func Refuse(req Request, code Code) Response {
 	case Describe:
 		return Described{Code: code, ProducerID: none, ProducerEpoch: none, StartedAt: none}
 	case MarkersWritten:
-		return Completed{}
+		return Completed{code}
 	case SupplyProducerID:
-		return Supplied{}
+		return Supplied{code}
 	default:
 		panic("txn: unknown request")
 	}
