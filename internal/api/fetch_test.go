@@ -368,6 +368,61 @@ func TestListOffsetsInEveryVersion(t *testing.T) {
 	})
 }
 
+// No answer to a read_committed client names a record that it cannot read yet.
+func TestListOffsetsReadCommitted(t *testing.T) {
+	inBubble(t, nil, func(r *rig) {
+		topic := r.topic("t", 1)
+		p := r.client("writer").transactional("tx")
+		p.write(12, topic, 0, "a") // at 1000
+		p.end(5, true)
+		p.write(12, topic, 0, "b", "c") // at 1000 and 1001
+		for _, s := range []struct {
+			ts                     int64
+			uncommitted, committed int64
+		}{
+			{-1, 4, 2},
+			{-2, 0, 0},
+			{-4, 0, 0},
+			{1000, 0, 0},
+			{1001, 1, 1}, // the marker, of the wall clock
+		} {
+			for level, want := range []int64{s.uncommitted, s.committed} {
+				req := listRequest(s.ts, 0)
+				req.IsolationLevel = int8(level)
+				if got := ask[*kmsg.ListOffsetsResponse](p.client, 8, req).Topics[0].Partitions[0]; got.Offset != want || got.ErrorCode != 0 {
+					t.Errorf("timestamp %d, isolation level %d: %+v, want offset %d", s.ts, level, got, want)
+				}
+			}
+		}
+		// The newest record belongs to an open transaction.
+		far := time.Now().Add(time.Hour).UnixMilli()
+		var b record.Builder
+		b.Reset(nil)
+		b.SetProducer(p.producerID, p.epoch, 2)
+		b.SetTransactional()
+		b.Append(far, nil, []byte("d"))
+		req := produceRequest(topic, 0, -1, b.Finish())
+		req.TransactionID = &p.id
+		if got := ask[*kmsg.ProduceResponse](p.client, 12, req).Topics[0].Partitions[0]; got.ErrorCode != 0 {
+			t.Fatalf("%+v", got)
+		}
+		newest := func(level int8, ts int64) int64 {
+			req := listRequest(ts, 0)
+			req.IsolationLevel = level
+			return ask[*kmsg.ListOffsetsResponse](p.client, 8, req).Topics[0].Partitions[0].Offset
+		}
+		for _, ts := range []int64{-3, far} {
+			if open, committed := newest(0, ts), newest(1, ts); open != 4 || committed != -1 {
+				t.Errorf("timestamp %d: %d, and %d with read_committed", ts, open, committed)
+			}
+		}
+		p.end(5, true)
+		if got := newest(1, -3); got != 4 {
+			t.Errorf("the newest record is committed, and the answer %d", got)
+		}
+	})
+}
+
 func listRequest(ts int64, partitions ...int32) *kmsg.ListOffsetsRequest {
 	req := kmsg.NewPtrListOffsetsRequest()
 	req.ReplicaID = -1

@@ -55,6 +55,7 @@ func (b *Broker) FindOffset(v *catalog.View, r TopicRef, index int32, ts int64, 
 		return none, nil
 	case MaxTimestampOffset:
 		found, ok, err = log.MaxTimestamp()
+		ok = ok && (!committed || found.Offset < bounds.LastStable) // as in Kafka: none, and not the newest below
 	default:
 		found, ok, err = log.FirstSince(ts, committed)
 	}
