@@ -149,8 +149,8 @@ func TestAMoveAnswersParkedJoins(t *testing.T) {
 
 // A sync that is parked is answered with NOT_COORDINATOR. Nothing of its
 // generation was written, so that the member that was there before is in the
-// generation that it had, and none is told that number again for another set
-// of members.
+// generation that it had and is told to join again, and none is told that
+// number again for another set of members.
 func TestAMoveAnswersParkedSyncs(t *testing.T) {
 	inBubble(t, nil, func(r *rig) {
 		a := alone(r.client("a"), "g", "t")
@@ -167,8 +167,8 @@ func TestAMoveAnswersParkedSyncs(t *testing.T) {
 		}
 		sync := syncRequest("g", a.id, lead.Generation)
 		assign(sync, a.id, []byte("x"))
-		if resp := ask[*kmsg.SyncGroupResponse](a.client, 4, sync); resp.ErrorCode != 22 {
-			t.Errorf("the sync of a generation that was never written is answered with %d, want 22", resp.ErrorCode)
+		if resp := ask[*kmsg.SyncGroupResponse](a.client, 4, sync); resp.ErrorCode != 27 {
+			t.Errorf("the sync of a generation that was never written is answered with %d, want 27", resp.ErrorCode)
 		}
 		if code := a.heartbeat(); code != 0 {
 			t.Errorf("heartbeat in the generation before: error %d", code)
