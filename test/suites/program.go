@@ -99,6 +99,18 @@ func (r result) end(lines int) string {
 	return strings.Join(all[max(0, len(all)-lines):], "\n")
 }
 
+// matching lists the lines with the text.
+func (r *result) matching(text string) []string {
+	all, _ := os.ReadFile(r.output)
+	var found []string
+	for line := range strings.Lines(string(all)) {
+		if strings.Contains(line, text) {
+			found = append(found, strings.TrimSpace(line))
+		}
+	}
+	return found
+}
+
 // said is what failed tests have printed: the lines of each that name a file,
 // and else the first that look like a failure.
 func (r result) said() string {
