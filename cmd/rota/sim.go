@@ -18,6 +18,7 @@ type simCommand struct {
 	Steps   int    `default:"2000" help:"Steps of each seed."`
 	Workers int    `help:"Seeds played at once. Default: the number of processors."`
 	Replay  string `placeholder:"FILE" type:"existingfile" help:"Play the events of a file that a failure has left instead."`
+	World   string `default:"all" enum:"all,groups,transactions" help:"What to play: ${enum}."`
 	Quiet   bool   `help:"Do not print how often each fault and each transition occurred."`
 }
 
@@ -33,6 +34,9 @@ func (c *simCommand) Run(ctx context.Context, s *streams) error {
 	if workers <= 0 {
 		workers = runtime.NumCPU()
 	}
+	if c.World == "transactions" {
+		return c.transactions(ctx, s, workers)
+	}
 	began := time.Now()
 	stats, failures := sim.Many(ctx, c.Seed, c.Seeds, c.Steps, workers)
 	if !c.Quiet {
@@ -41,6 +45,27 @@ func (c *simCommand) Run(ctx context.Context, s *streams) error {
 	fmt.Fprintf(s.out, "%d seeds of %d steps, twice, in %s, trace %016x\n", stats.Seeds, c.Steps, time.Since(began).Round(time.Millisecond), stats.Traces)
 	for _, f := range failures {
 		fmt.Fprintf(s.out, "\n%s", sim.Explain(f))
+	}
+	if len(failures) > 0 {
+		return errSimulation
+	}
+	if c.World == "groups" {
+		return ctx.Err()
+	}
+	return c.transactions(ctx, s, workers)
+}
+
+// transactions plays the seeds in worlds with transactions.
+func (c *simCommand) transactions(ctx context.Context, s *streams, workers int) error {
+	began := time.Now()
+	stats, failures := sim.ManyTransactions(ctx, c.Seed, c.Seeds, c.Steps, workers)
+	if !c.Quiet {
+		stats.PrintTransactions(s.out)
+	}
+	fmt.Fprintf(s.out, "%d seeds with transactions, of %d steps and what follows, twice, in %s, trace %016x\n",
+		stats.Seeds, c.Steps, time.Since(began).Round(time.Millisecond), stats.Traces)
+	for _, f := range failures {
+		fmt.Fprintf(s.out, "\n%s", sim.ExplainTransactions(f, c.Steps))
 	}
 	if len(failures) > 0 {
 		return errSimulation

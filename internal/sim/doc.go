@@ -36,9 +36,13 @@
 // knows. At the end the faults stop, and every group must become Stable with
 // all its members agreeing.
 //
+// A TxnWorld is a world of its own, for transactions: see there.
+//
 // # Where to start reading
 //
 // world.go has the World and its Events, choose.go the seed's choices, probe.go
 // and check.go what is checked, settle.go the end. shrink.go cuts a failure
-// down, and story.go writes it as a scenario.
+// down, and story.go writes it as a scenario. For transactions: txn_world.go has
+// the world, txn_mover.go those who use it, txn_broker.go the way of a request,
+// txn_fault.go what goes wrong, txn_check.go and txn_history.go what is checked.
 package sim
