@@ -39,7 +39,7 @@ const (
 var (
 	onlyRound = flag.Int("kgo.round", 0, "run this round alone")
 	onlyTests = flag.String("kgo.tests", ".", "run the tests of this pattern alone")
-	moreLog   = flag.String("kgo.log", "none", "how much the suite's clients log: none, error, info, debug")
+	moreLog   = flag.String("kgo.log", "info", "how much the suite's clients log: none, info, debug; without info fewer failures can be explained")
 	keepIn    = flag.String("kgo.keep", "", "keep what suite and broker print in this folder")
 )
 
@@ -85,25 +85,53 @@ var hasty = map[string]string{
 	"TestConsumeMaxDecompressBatchBytes": "waits 10 s for everything, 2 s of them on purpose, and a fetch that was cut may be tried again after 5 s",
 }
 
-// lostSession is what a consumer of the suite says, and ends, when kgo tells it
-// of a group session that it could not begin because a connection was lost. kgo
-// goes on by itself. It comes to that if the broker dies between a member's sync
-// and its OffsetFetch: the FindCoordinator that comes first then, on another
-// connection that is dead as well, is not tried again within a request that kgo
-// may split. No broker can help it.
-var lostSession = regexp.MustCompile(`unable to join group session: EOF\}\]$`)
+// A consumer of the suite ends when kgo tells it of a group session that it
+// could not begin. kgo goes on by itself. No broker can help it in two cases:
+//
+//   - The broker dies between a member's sync and its OffsetFetch: the
+//     FindCoordinator that comes first then, on another connection that is dead
+//     as well, is not tried again within a request that kgo may split.
+//   - The broker dies before the first assignment of a new group is durable.
+//     Nothing is known of the group then, and a sync is answered with
+//     UNKNOWN_MEMBER_ID, which kgo handles in a join and not in a sync.
+var (
+	noSession   = regexp.MustCompile(`sendErr group=(\w+): .*unable to join group session: (EOF|UNKNOWN_MEMBER_ID: [^}]*)\}\]$`)
+	unknownSync = regexp.MustCompile(`^\[(\S+) \d+\].*sync group failed; group: (\w+), err: UNKNOWN_MEMBER_ID`)
+	installed   = regexp.MustCompile(`^\{"time":"[^T]*T([0-9:.]+)Z?".*"the assignment is installed","group":"(\w+)"`)
+)
+
+// withoutSession reports whether no line that a consumer ends with says anything
+// but what no broker can help.
+func withoutSession(r *result, brokerLog string) bool {
+	first := map[string]string{} // when the first assignment of a group became durable
+	for line := range strings.Lines(brokerLog) {
+		if m := installed.FindStringSubmatch(line); m != nil && first[m[2]] == "" {
+			first[m[2]] = m[1]
+		}
+	}
+	unknown := map[string]bool{} // groups that had none when a member synced
+	for _, line := range r.matching("sync group failed") {
+		if m := unknownSync.FindStringSubmatch(line); m != nil {
+			unknown[m[2]] = first[m[2]] == "" || m[1] < first[m[2]]
+		}
+	}
+	said := r.matching("sendErr")
+	return len(said) > 0 && !slices.ContainsFunc(said, func(line string) bool {
+		m := noSession.FindStringSubmatch(line)
+		return m == nil || m[2] != "EOF" && !unknown[m[1]]
+	})
+}
 
 // excuses are what no broker can help of what has failed: why, by test.
-func excuses(r *result) map[string]string {
+func excuses(r *result, brokerLog string) map[string]string {
 	why := map[string]string{}
-	said := r.matching("sendErr")
-	lost := len(said) > 0 && !slices.ContainsFunc(said, func(line string) bool { return !lostSession.MatchString(line) })
+	session := withoutSession(r, brokerLog)
 	for test := range r.failed {
 		switch etl := strings.HasPrefix(test, "TestGroupETL") || strings.HasPrefix(test, "TestTxnEtl"); {
 		case hasty[test] != "":
 			why[test] = hasty[test]
-		case etl && lost:
-			why[test] = "has a consumer that ends when it is told of a lost session, though kgo would go on"
+		case etl && session:
+			why[test] = "has a consumer that ends when it is told of a session that could not begin, though kgo would go on"
 		}
 	}
 	return why
@@ -111,9 +139,9 @@ func excuses(r *result) map[string]string {
 
 // excuse takes the excused tests out of what has failed, and returns how the
 // suite has ended but for them.
-func excuse(t *report.T, round string, r *result, err error) error {
+func excuse(t *report.T, round string, r *result, brokerLog string, err error) error {
 	t.Helper()
-	why := excuses(r)
+	why := excuses(r, brokerLog)
 	for _, test := range slices.Sorted(maps.Keys(why)) {
 		delete(r.failed, test)
 		t.Note(fmt.Sprintf("%s: %s %s", round, test, why[test]))
@@ -192,7 +220,7 @@ func kgo(t *report.T, p program, name string, chaos bool, random *rand.Rand) (ki
 	}
 	r := read(t, output.Name())
 	if random != nil {
-		err = excuse(t, name, &r, err)
+		err = excuse(t, name, &r, b.Log(), err)
 	}
 	if err != nil || len(r.failed) > 0 {
 		t.Errorf("%v: %v\n%s", slices.Sorted(maps.Keys(r.failed)), err, r.said())
@@ -208,23 +236,33 @@ func kgo(t *report.T, p program, name string, chaos bool, random *rand.Rand) (ki
 
 // TestExcuses: nothing is excused that might be the broker's doing.
 func TestExcuses(t *testing.T) {
-	const lost = "    testConsumer sendErr group=a: poll got unexpected errs: [{ 0 unable to join group session: EOF}]\n"
+	const (
+		lost    = "    testConsumer sendErr group=a: poll got unexpected errs: [{ 0 unable to join group session: EOF}]\n"
+		unknown = "    testConsumer sendErr group=b: poll got unexpected errs: [{ 0 unable to join group session: UNKNOWN_MEMBER_ID: The coordinator is not.}]\n"
+		synced  = "[19:31:36.15 35][WARN] sync group failed; group: b, err: UNKNOWN_MEMBER_ID: The coordinator is not.\n"
+		early   = `{"time":"2026-11-29T19:31:36.1Z","level":"INFO","msg":"the assignment is installed","group":"b"}` + "\n"
+		late    = `{"time":"2026-11-29T19:31:36.2Z","level":"INFO","msg":"the assignment is installed","group":"b"}` + "\n"
+	)
 	for _, c := range []struct {
 		printed string
+		broker  string
 		want    []string
 	}{
-		{lost + lost + "--- FAIL: TestGroupETL (1.00s)\n    --- FAIL: TestGroupETL/range (1.00s)\n--- PASS: TestX (1.00s)\n", []string{"TestGroupETL", "TestGroupETL/range"}},
-		{lost + "--- FAIL: TestTxnEtl (1.00s)\n--- FAIL: TestX (1.00s)\n--- FAIL: TestConsumeMaxDecompressBatchBytes (1.00s)\n", []string{"TestConsumeMaxDecompressBatchBytes", "TestTxnEtl"}},
-		{lost + "    testConsumer sendErr group=a: saw double offset t a p0o1\n--- FAIL: TestGroupETL (1.00s)\n", nil},
-		{"    testConsumer sendErr group=a: poll got unexpected errs: [{ 0 unable to join group session: UNKNOWN_MEMBER_ID}]\n--- FAIL: TestGroupETL (1.00s)\n", nil},
-		{"--- FAIL: TestGroupETL (1.00s)\n", nil},
+		{synced + unknown + "--- FAIL: TestGroupETL (1.00s)\n", late, []string{"TestGroupETL"}},
+		{synced + unknown + lost + "--- FAIL: TestGroupETL (1.00s)\n", "", []string{"TestGroupETL"}},
+		{synced + unknown + "--- FAIL: TestGroupETL (1.00s)\n", early + late, nil},
+		{unknown + "--- FAIL: TestGroupETL (1.00s)\n", late, nil},
+		{lost + lost + "--- FAIL: TestGroupETL (1.00s)\n    --- FAIL: TestGroupETL/range (1.00s)\n--- PASS: TestX (1.00s)\n", "", []string{"TestGroupETL", "TestGroupETL/range"}},
+		{lost + "--- FAIL: TestTxnEtl (1.00s)\n--- FAIL: TestX (1.00s)\n--- FAIL: TestConsumeMaxDecompressBatchBytes (1.00s)\n", "", []string{"TestConsumeMaxDecompressBatchBytes", "TestTxnEtl"}},
+		{lost + "    testConsumer sendErr group=a: saw double offset t a p0o1\n--- FAIL: TestGroupETL (1.00s)\n", "", nil},
+		{"--- FAIL: TestGroupETL (1.00s)\n", "", nil},
 	} {
 		path := filepath.Join(t.TempDir(), "output")
 		if err := os.WriteFile(path, []byte(c.printed), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		r := read(t, path)
-		if got := slices.Sorted(maps.Keys(excuses(&r))); !slices.Equal(got, c.want) {
+		if got := slices.Sorted(maps.Keys(excuses(&r, c.broker))); !slices.Equal(got, c.want) {
 			t.Errorf("excused %q of\n%s", got, c.printed)
 		}
 	}
