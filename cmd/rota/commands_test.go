@@ -241,6 +241,10 @@ func TestErrorsAreOneLineWithAHint(t *testing.T) {
 	fails(t, at(t, b, "", "consume", "t", "-f", "%z"), 2, "--format knows", "rota --help")
 	fails(t, at(t, b, "", "consume", "t", "--from", "yesterday"), 2, "yesterday", "rota --help")
 	fails(t, at(t, b, "", "consume", "t", "-g", "g", "-p", "0"), 2, "--partition does not go with --group", "rota --help")
+	fails(t, at(t, b, "", "consume", "t", "-g", ""), 2, "--group is empty", "rota --help")
+	fails(t, at(t, b, "", "events", "--kind", "member-lost"), 2, `no kind "member-lost"`, "rota --help")
+	fails(t, at(t, b, "", "group", "list", "--state", "sleeping"), 2, `no state "sleeping"`, "rota --help")
+	fails(t, command(t, "", "topic", "list", "--brokers", ""), 2, "--brokers is empty", "rota --help")
 	fails(t, at(t, b, "", "topic", "list", "--timeout", "0s"), 2, "--timeout", "rota --help")
 	fails(t, at(t, b, "", "topic", "frobnicate"), 2, "frobnicate", "rota --help")
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -70,6 +71,9 @@ const garbagePercent = 400
 func (c *connection) open(ctx context.Context, options ...kgo.Opt) (*admin.Cluster, error) {
 	if c.Timeout <= 0 {
 		return nil, MisuseError("--timeout must be more than 0")
+	}
+	if len(c.Brokers) == 0 || slices.Contains(c.Brokers, "") {
+		return nil, MisuseError("--brokers is empty")
 	}
 	// A command is over before its memory is worth collecting.
 	debug.SetGCPercent(garbagePercent)

@@ -17,7 +17,7 @@ import (
 type consumeCommand struct {
 	connection
 	Topics    []string `arg:"" name:"topic" help:"Topics to read."`
-	Group     string   `short:"g" help:"Join this group, read its share, and commit what was printed; ctrl-c leaves it."`
+	Group     *string  `short:"g" help:"Join this group, read its share, and commit what was printed; ctrl-c leaves it."`
 	From      *place   `default:"start" placeholder:"PLACE" help:"Where to begin: start, end, last:N, offset:N, a time, or how long ago. In a group: where it has not committed, start or end."`
 	Follow    bool     `short:"F" help:"Go on with records that are yet to come. A group always does."`
 	Max       int      `short:"n" placeholder:"N" help:"End after so many records."`
@@ -33,10 +33,13 @@ func (c *consumeCommand) Validate() error {
 	if err := p.check(); err != nil {
 		return err
 	}
-	if c.Group != "" && len(c.Partition) > 0 {
+	if c.Group != nil && *c.Group == "" {
+		return MisuseError("--group is empty; leave it out to read without a group")
+	}
+	if c.Group != nil && len(c.Partition) > 0 {
 		return MisuseError("a group shares all partitions: --partition does not go with --group")
 	}
-	if c.Group != "" && c.From.kind != "start" && c.From.kind != "end" {
+	if c.Group != nil && c.From.kind != "start" && c.From.kind != "end" {
 		return MisuseError("in a group --from is start or end; rota group reset sets its offsets")
 	}
 	if c.From.kind == "by" {
@@ -63,7 +66,7 @@ func (c *consumeCommand) Run(ctx context.Context, s *Streams) error {
 		return failed == nil && left != 0
 	}
 	var err error
-	if c.Group != "" {
+	if c.Group != nil {
 		err = c.join(ctx, out, take)
 	} else {
 		err = c.read(ctx, out, take)
@@ -137,7 +140,7 @@ func (c *consumeCommand) join(ctx context.Context, out *bufio.Writer, take func(
 	if c.From.kind == "end" {
 		begin = kgo.NewOffset().AtEnd()
 	}
-	cluster, err := c.open(ctx, c.isolation(), kgo.ConsumerGroup(c.Group), kgo.ConsumeTopics(c.Topics...),
+	cluster, err := c.open(ctx, c.isolation(), kgo.ConsumerGroup(*c.Group), kgo.ConsumeTopics(c.Topics...),
 		kgo.ConsumeResetOffset(begin), kgo.DisableAutoCommit(), kgo.BlockRebalanceOnPoll())
 	if err != nil {
 		return err

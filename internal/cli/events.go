@@ -20,6 +20,16 @@ type eventsCommand struct {
 	Kind   []string      `placeholder:"KIND" help:"Only events of these kinds; docs/format/group-events.md lists them."`
 }
 
+// Validate refuses kinds that no event has: nothing would ever be printed.
+func (c *eventsCommand) Validate() error {
+	for _, k := range c.Kind {
+		if !story.Kind(k).Known() {
+			return MisuseError("there is no kind " + story.Quote(k) + " of event; docs/format/group-events.md lists them")
+		}
+	}
+	return nil
+}
+
 // Run prints the events.
 func (c *eventsCommand) Run(ctx context.Context, s *Streams) error {
 	ctx, cancel := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)

@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"rota/internal/admin"
+	"rota/internal/story"
 )
 
 // groupCommands is rota group.
@@ -47,6 +50,21 @@ type groupRow struct {
 type groupsAnswer struct {
 	Groups  []groupRow `json:"groups" doc:"The groups, sorted by name."`
 	Missing []string   `json:"missing,omitempty" doc:"What the cluster does not tell, a sentence each."`
+}
+
+// groupStates are all states that Kafka has for groups of any type.
+var groupStates = []string{"Empty", "PreparingRebalance", "CompletingRebalance", "Stable", "Dead", "Assigning", "Reconciling", "NotReady"}
+
+// Validate gives states Kafka's spelling and refuses those that there are not.
+func (c *groupList) Validate() error {
+	for i, state := range c.State {
+		at := slices.IndexFunc(groupStates, func(s string) bool { return strings.EqualFold(s, state) })
+		if at < 0 {
+			return MisuseError("there is no state " + story.Quote(state) + "; groups are " + strings.Join(groupStates, ", "))
+		}
+		c.State[i] = groupStates[at]
+	}
+	return nil
 }
 
 // Run lists the groups.

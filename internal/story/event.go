@@ -40,6 +40,17 @@ const (
 	EventsLost          Kind = "events-lost"          // of steps whose records did not become durable
 )
 
+// Known reports whether it is one of the kinds above.
+func (k Kind) Known() bool {
+	switch k {
+	case GroupCreated, GroupLoaded, GroupUnloaded, GroupEmptied, GroupDeleted, RebalanceStarted, RebalanceSuperseded, JoinCompleted,
+		AssignmentInstalled, MemberJoined, MemberRejoined, MemberReplaced, MemberLeft, MemberExpired, MemberDropped, MemberRefused,
+		PendingExpired, CommitRefused, OffsetsExpired, EventsLost:
+		return true
+	}
+	return false
+}
+
 // Cause says why a rebalance began or a member went.
 type Cause string
 
