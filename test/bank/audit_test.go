@@ -12,6 +12,8 @@ type audit struct {
 	books  []*book
 	whole  []int // how many orders of each mover a whole state was seen of last
 	states int   // whole states seen
+	// compacted is how many records it has read of the compacted topic.
+	compacted int
 }
 
 func (b *bank) newAudit() *audit {
@@ -49,6 +51,9 @@ func (b *bank) read(ctx context.Context, a *audit) {
 		}
 		if err != nil {
 			b.t.Fatalf("%s-%d offset %d: %v", r.Topic, r.Partition, r.Offset, err)
+		}
+		if r.Topic == compacted {
+			a.compacted++
 		}
 		if ok && a.books[m].whole() {
 			a.states++
@@ -96,4 +101,5 @@ func (b *bank) auditAll(ctx context.Context) {
 		}
 	}
 	b.audits++
+	b.kept = a.compacted
 }
