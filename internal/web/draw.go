@@ -26,14 +26,14 @@ type shape struct {
 	D          string  // of a path
 	Class      string
 	Text       string
-	// Title is the tooltip.
+	// Title is the tooltip, made harmless.
 	Title string
 	// Href makes a link of it.
 	Href string
 }
 
 func (d *drawing) rect(x, y, w, h, r float64, class, title string) *shape {
-	d.Shapes = append(d.Shapes, shape{Kind: "rect", X: x, Y: y, W: w, H: h, R: r, Class: class, Title: title})
+	d.Shapes = append(d.Shapes, shape{Kind: "rect", X: x, Y: y, W: w, H: h, R: r, Class: class, Title: display.Prose(title)})
 	return &d.Shapes[len(d.Shapes)-1]
 }
 

@@ -167,3 +167,29 @@ func TestLocalHost(t *testing.T) {
 		}
 	}
 }
+
+// Tooltips hold names too.
+func TestPicturesHoldNoControlCharacters(t *testing.T) {
+	evil := story.Member{ID: "x-6f7c4b0e-a89c-4b0e-a89c-6ed5ca2704b6", ClientID: "evil\x1b[2J\u202e\n\\", Host: "/h\x07"}
+	r := story.Fold([]story.Event{
+		{TimeMillis: 1000, Kind: story.RebalanceStarted, Member: &evil, Cause: story.CauseMemberJoined, Group: "g\x1b"},
+		{TimeMillis: 1400, Kind: story.JoinCompleted, Generation: 1, Duration: millis(400), Member: &evil, WaitedFor: []story.Waited{{Member: evil, Took: millis(400), Outcome: story.OutcomeJoined}}},
+	})
+	for _, narrow := range []bool{false, true} {
+		d := gantt(&r[0], time.Second, narrow)
+		titles := 0
+		for _, s := range d.Shapes {
+			for _, shown := range []string{s.Title, s.Text, d.Desc} {
+				if strings.ContainsAny(shown, "\x1b\u202e\n\x07") {
+					t.Errorf("%q is shown", shown)
+				}
+			}
+			if strings.Contains(s.Title, `evil\x1b[2J\u202e\n`) {
+				titles++
+			}
+		}
+		if titles == 0 {
+			t.Error("no tooltip names the member")
+		}
+	}
+}
