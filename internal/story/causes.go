@@ -11,7 +11,7 @@ import (
 type CauseCount struct {
 	Cause Cause `json:"cause"`
 	Count int   `json:"count"`
-	// Longest and Median are of how long the rebalances took.
+	// Longest and Median are of how long the rebalances took that have ended.
 	Longest Millis `json:"longest_ms"`
 	Median  Millis `json:"median_ms"`
 	// Triggers are those that caused them, most often first, at most ten.
@@ -39,14 +39,17 @@ func Causes(rebalances []Rebalance, sinceMillis int64) []CauseCount {
 	counts := make([]CauseCount, 0, len(by))
 	for _, cause := range slices.Sorted(maps.Keys(by)) {
 		list := by[cause]
-		took := make([]time.Duration, len(list))
-		for i, r := range list {
-			took[i] = r.Took()
+		took := make([]time.Duration, 0, len(list))
+		for _, r := range list {
+			if r.Ending != Running {
+				took = append(took, r.Took())
+			}
 		}
-		counts = append(counts, CauseCount{
-			Cause: cause, Count: len(list), Triggers: triggers(list),
-			Longest: Millis(slices.Max(took)), Median: Millis(median(took)),
-		})
+		c := CauseCount{Cause: cause, Count: len(list), Triggers: triggers(list)}
+		if len(took) > 0 {
+			c.Longest, c.Median = Millis(slices.Max(took)), Millis(median(took))
+		}
+		counts = append(counts, c)
 	}
 	slices.SortStableFunc(counts, func(a, b CauseCount) int { return cmp.Compare(b.Count, a.Count) })
 	return counts

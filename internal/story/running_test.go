@@ -102,3 +102,15 @@ func TestAddedPartitionsAreCalledSo(t *testing.T) {
 		}
 	}
 }
+
+func TestRunningRebalanceHasNoLengthYet(t *testing.T) {
+	r := newTape(t)
+	r.rebalance(CauseMemberJoined, person("a1"), nil, 4*time.Second, 0, nil)
+	r.add(Event{Kind: RebalanceStarted, Cause: CauseMemberJoined, Member: person("b1"), Members: 2})
+	if c := Causes(Fold(r.events), 0); len(c) != 1 || c[0].Count != 2 || c[0].Median != ms(4000) || c[0].Longest != ms(4000) {
+		t.Errorf("%+v", c)
+	}
+	if c := Causes(Fold(r.events[3:]), 0); len(c) != 1 || c[0].Count != 1 || c[0].Median != 0 || c[0].Longest != 0 {
+		t.Errorf("%+v", c)
+	}
+}
