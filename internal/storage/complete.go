@@ -91,11 +91,19 @@ func (s *Store) completeDurable(f *flight, c *completions) {
 		p.log.advanceLocked(p.end, c)
 		p.log.mu.Unlock()
 	}
+	// Whoever has an answer may ask for its batch to be settled. A removal is
+	// another matter: its frame stays in the journal until its log is gone.
+	m := mark{number: f.Number, bytes: int64(f.bytes), small: int64(f.small)}
+	if len(f.control) == 0 {
+		s.addMark(m)
+	}
 	c.tell()
 	for i := range f.control {
 		f.control[i].done(f.Frames[i], f.Number, nil)
 	}
-	s.addMark(mark{number: f.Number, bytes: int64(f.bytes), small: int64(f.small)})
+	if len(f.control) > 0 {
+		s.addMark(m)
+	}
 	s.mu.Lock()
 	s.recycleLocked(f)
 	s.mu.Unlock()

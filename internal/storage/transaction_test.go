@@ -52,15 +52,17 @@ func TestEndedTransactionsAreForgotten(t *testing.T) {
 		begin(7, i)
 		end(7, i%2 == 0)
 	}
-	want(25, 2, 0)
-	if err := s.Settle(t.Context()); err != nil {
-		t.Fatal(err)
+	settle := func() {
+		t.Helper()
+		if err := s.Settle(t.Context()); err != nil {
+			t.Fatal(err)
+		}
 	}
+	want(25, 2, 0)
+	settle()
 	want(0, 2, 2)
 	end(9, false)
 	want(1, 0, 2)
-	if err := s.Settle(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	settle()
 	want(0, 0, 0)
 }
