@@ -7,8 +7,8 @@ import (
 
 	"github.com/IBM/sarama"
 	"github.com/twmb/franz-go/pkg/kgo"
-
 	"rota/internal/story"
+
 	"rota/test/rig"
 )
 

@@ -189,7 +189,7 @@ func startMover(t *testing.T, addr, id string, opts []kgo.Opt, moved func(n int)
 	sess, err := kgo.NewGroupTransactSession(append([]kgo.Opt{
 		kgo.SeedBrokers(addr), kgo.TransactionalID(id), kgo.TransactionTimeout(10 * time.Second), kgo.RetryTimeout(30 * time.Second),
 		kgo.ConsumeTopics("in"), kgo.ConsumerGroup("movers"), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
-		kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.RequireStableFetchOffsets(),
+		kgo.FetchIsolationLevel(kgo.ReadCommitted()),
 		kgo.SessionTimeout(6 * time.Second), kgo.HeartbeatInterval(100 * time.Millisecond), kgo.FetchMaxWait(100 * time.Millisecond),
 	}, opts...)...)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"rota/internal/story"
+
 	"rota/test/rig"
 )
 

@@ -13,6 +13,7 @@ import (
 	"rota/internal/schema"
 	"rota/internal/story"
 	"rota/rotatest"
+
 	"rota/test/rig"
 )
 
