@@ -14,8 +14,8 @@ import (
 
 	"github.com/chromedp/chromedp"
 	"github.com/twmb/franz-go/pkg/kgo"
-
 	"rota"
+
 	"rota/test/browser/chrome"
 )
 

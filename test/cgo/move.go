@@ -51,7 +51,7 @@ func move(options map[string]string) error {
 	}
 	defer m.p.Close()
 	go func() {
-		for range m.p.Events() { //nolint:revive // deliveries: a commit fails if one does
+		for range m.p.Events() { // deliveries: a commit fails if one does
 		}
 	}()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)

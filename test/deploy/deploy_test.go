@@ -15,7 +15,6 @@ import (
 
 	"github.com/prometheus/prometheus/promql/parser"
 	"go.yaml.in/yaml/v3"
-
 	"rota"
 )
 
