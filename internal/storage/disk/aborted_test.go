@@ -296,7 +296,11 @@ func FuzzAborted(f *testing.F) {
 		if _, err := Verify(context.Background(), c, func(err error) { corruptOnly(t, err) }); err != nil {
 			corruptOnly(t, err)
 		}
-		m, h := recoverFrom(t, c)
+		m, h, err := tryRecover(c)
+		if err != nil {
+			corruptOnly(t, err)
+			return
+		}
 		defer closeMedium(t, m)
 		if h.manifests[s.Partition] == nil {
 			return
