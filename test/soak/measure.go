@@ -31,9 +31,9 @@ func (m measurement) String() string {
 }
 
 const (
-	samples     = 100
+	samples     = 300
 	samplePause = 100 * time.Millisecond
-	collections = 5 // of the heap, among the samples
+	collections = 15 // of the heap, among the samples: a round of settling holds a MiB while it lasts
 )
 
 // measure takes samples that end at the given time.
