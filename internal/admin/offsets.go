@@ -2,7 +2,6 @@ package admin
 
 import (
 	"context"
-	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
@@ -82,14 +81,5 @@ func (c *Cluster) PartitionsOf(ctx context.Context, names ...string) (map[string
 	if err != nil {
 		return nil, err
 	}
-	of := map[string][]int32{}
-	for _, t := range topics {
-		for _, p := range t.Partitions {
-			of[nameOf(t)] = append(of[nameOf(t)], p.Partition)
-		}
-	}
-	return of, nil
+	return partitionsOf(topics), nil
 }
-
-// MillisOf is a time as the protocol has it.
-func MillisOf(t time.Time) int64 { return t.UnixMilli() }

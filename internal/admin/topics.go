@@ -108,12 +108,7 @@ func (c *Cluster) DescribeTopics(ctx context.Context, names ...string) ([]Topic,
 	if err != nil {
 		return nil, err
 	}
-	of := map[string][]int32{}
-	for _, t := range topics {
-		for _, p := range t.Partitions {
-			of[nameOf(t)] = append(of[nameOf(t)], p.Partition)
-		}
-	}
+	of := partitionsOf(topics)
 	starts, err := c.Offsets(ctx, of, Start)
 	if err != nil {
 		return nil, err
@@ -228,3 +223,14 @@ func exists(err error) bool { return errors.Is(err, kerr.TopicAlreadyExists) }
 
 // absent is true if an error says that what was named is not there.
 func absent(err error) bool { return errors.Is(err, kerr.UnknownTopicOrPartition) }
+
+// partitionsOf lists the partitions of topics, by name.
+func partitionsOf(topics []kmsg.MetadataResponseTopic) map[string][]int32 {
+	of := map[string][]int32{}
+	for _, t := range topics {
+		for _, p := range t.Partitions {
+			of[nameOf(t)] = append(of[nameOf(t)], p.Partition)
+		}
+	}
+	return of
+}

@@ -98,22 +98,19 @@ func (s *verifications) join(key verificationKey, batch []byte, w waitingBatch) 
 // begin makes a batch wait, and reports whether it is the first one: another
 // connection may have been faster.
 func (s *verifications) begin(v *verification, batch []byte, w waitingBatch) bool {
-	if s.join(v.key, batch, w) {
-		return false
-	}
 	w.batch = append([]byte(nil), batch...)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if other := s.open[v.key]; other != nil {
-		other.waiting = append(other.waiting, w)
-		return false
+	first := s.open[v.key] == nil
+	if first {
+		if s.open == nil {
+			s.open = make(map[verificationKey]*verification)
+		}
+		s.open[v.key] = v
 	}
-	if s.open == nil {
-		s.open = make(map[verificationKey]*verification)
-	}
+	v = s.open[v.key]
 	v.waiting = append(v.waiting, w)
-	s.open[v.key] = v
-	return true
+	return first
 }
 
 // take takes out what waits. When that is nothing the verification is over.
@@ -147,7 +144,7 @@ func (b *Broker) Verify(t *Transaction, run func(func())) {
 	}
 }
 
-// settle appends what has waited for a verification, or refuses it.
+// settleVerification appends what has waited for a verification, or refuses it.
 func (b *Broker) settleVerification(v *verification, err error) {
 	for {
 		waiting := b.verifying.take(v)

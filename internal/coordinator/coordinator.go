@@ -118,6 +118,14 @@ func start(config Config, open func(int32) (partitionLog, error), newMachine fun
 	return c
 }
 
+// refusedAtOnce is the code of a request that no shard need see, else 0.
+func (c *Coordinator) refusedAtOnce(groupID string, req group.Request) group.Code {
+	if c.closing.Load() {
+		return codeCoordinatorNotAvailable
+	}
+	return refusedBefore(groupID, req, &c.settings.Load().group)
+}
+
 // Submit runs one request on the group. done is called exactly once, from a
 // goroutine that must not be held up, when the answer may leave: at once and
 // before Submit returns, when records are durable, or much later for a parked
@@ -125,11 +133,7 @@ func start(config Config, open func(int32) (partitionLog, error), newMachine fun
 // of their effects. A Join's NewMemberID is filled in here. The request belongs
 // to the coordinator from here on: what it refers to must not be changed.
 func (c *Coordinator) Submit(groupID string, req group.Request, done func(group.Response)) {
-	if c.closing.Load() {
-		done(group.Refuse(req, codeCoordinatorNotAvailable))
-		return
-	}
-	if code := refusedBefore(groupID, req, &c.settings.Load().group); code != 0 {
+	if code := c.refusedAtOnce(groupID, req); code != 0 {
 		done(group.Refuse(req, code))
 		return
 	}

@@ -98,11 +98,7 @@ var codeInvalidTxnState = group.Code(kerr.InvalidTxnState.Code)
 // INVALID_TXN_STATE if the transaction has ended since the permit was taken.
 // The caller gives the permit back when done has been called.
 func (c *Coordinator) CommitInTransaction(groupID string, req group.TxnCommit, p *Permit, done func(group.Response)) {
-	if c.closing.Load() {
-		done(group.Refuse(req, codeCoordinatorNotAvailable))
-		return
-	}
-	if code := refusedBefore(groupID, req, &c.settings.Load().group); code != 0 {
+	if code := c.refusedAtOnce(groupID, req); code != 0 {
 		done(group.Refuse(req, code))
 		return
 	}

@@ -32,9 +32,7 @@ func NewTxnShard(c TxnShardConfig) *TxnShard {
 	return &TxnShard{NewShard(ShardConfig[txn.Request, txn.Response, txn.Event]{Kind: &txnKind{config: c.Txn}, Epoch: c.Epoch})}
 }
 
-// Summaries describes every transactional id, in no particular order.
-func (s *TxnShard) Summaries() []txn.Summary { return txnSummaries(s.Shard) }
-
+// txnSummaries describes every transactional id, in no particular order.
 func txnSummaries(s *Shard[txn.Request, txn.Response, txn.Event]) []txn.Summary {
 	list := make([]txn.Summary, 0, len(s.order))
 	for _, e := range s.order {

@@ -12,10 +12,22 @@ import (
 // in the order of their seeds. It stops early when the context ends, or once
 // there are more failures than anyone reads.
 func Many(ctx context.Context, first uint64, seeds, steps, workers int) (*Stats, []Result) {
+	return many(ctx, first, seeds, workers, func(seed uint64) (Result, *Stats, bool) {
+		r := Run(seed, steps)
+		return r, r.Stats, r.Failure != nil
+	}, sortBySeed)
+}
+
+func sortBySeed(list []Result) {
+	slices.SortFunc(list, func(a, b Result) int { return cmp.Compare(a.Seed, b.Seed) })
+}
+
+// many is Many for worlds of any kind.
+func many[R any](ctx context.Context, first uint64, seeds, workers int, play func(seed uint64) (r R, counts *Stats, failed bool), sort func([]R)) (*Stats, []R) {
 	const enough = 10
 	var mu sync.Mutex
 	total := NewStats()
-	var failures []Result
+	var failures []R
 	next := 0
 	take := func() (uint64, bool) {
 		mu.Lock()
@@ -30,10 +42,10 @@ func Many(ctx context.Context, first uint64, seeds, steps, workers int) (*Stats,
 	for range workers {
 		group.Go(func() {
 			for seed, ok := take(); ok; seed, ok = take() {
-				r := Run(seed, steps)
+				r, counts, failed := play(seed)
 				mu.Lock()
-				total.Add(r.Stats)
-				if r.Failure != nil {
+				total.Add(counts)
+				if failed {
 					failures = append(failures, r)
 				}
 				mu.Unlock()
@@ -41,10 +53,6 @@ func Many(ctx context.Context, first uint64, seeds, steps, workers int) (*Stats,
 		})
 	}
 	group.Wait()
-	sortBySeed(failures)
+	sort(failures)
 	return total, failures
-}
-
-func sortBySeed(list []Result) {
-	slices.SortFunc(list, func(a, b Result) int { return cmp.Compare(a.Seed, b.Seed) })
 }

@@ -8,7 +8,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 )
 
 // TxnRun is what came of one seed of a TxnWorld.
@@ -53,37 +52,12 @@ func transactionsOnce(seed uint64, steps int, spoil txnSpoil, trace func(string)
 // ManyTransactions plays the seeds from first on as Many does, of worlds with
 // transactions.
 func ManyTransactions(ctx context.Context, first uint64, seeds, steps, workers int) (*Stats, []TxnRun) {
-	const enough = 10
-	var mu sync.Mutex
-	var group sync.WaitGroup
-	total := NewStats()
-	var failures []TxnRun
-	next := 0
-	take := func() (uint64, bool) {
-		mu.Lock()
-		defer mu.Unlock()
-		if next == seeds || len(failures) >= enough || ctx.Err() != nil {
-			return 0, false
-		}
-		next++
-		return first + uint64(next-1), true
-	}
-	for range workers {
-		group.Go(func() {
-			for seed, ok := take(); ok; seed, ok = take() {
-				r := RunTransactions(seed, steps)
-				mu.Lock()
-				total.Add(r.Stats)
-				if r.Failure != nil {
-					failures = append(failures, r)
-				}
-				mu.Unlock()
-			}
-		})
-	}
-	group.Wait()
-	slices.SortFunc(failures, func(a, b TxnRun) int { return cmp.Compare(a.Seed, b.Seed) })
-	return total, failures
+	return many(ctx, first, seeds, workers, func(seed uint64) (TxnRun, *Stats, bool) {
+		r := RunTransactions(seed, steps)
+		return r, r.Stats, r.Failure != nil
+	}, func(list []TxnRun) {
+		slices.SortFunc(list, func(a, b TxnRun) int { return cmp.Compare(a.Seed, b.Seed) })
+	})
 }
 
 // ExplainTransactions tells what is broken in a seed, and what happened last.
