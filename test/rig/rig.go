@@ -97,7 +97,7 @@ func (b *Broker) Run() {
 	b.t.Helper()
 	ready := filepath.Join(b.Dir, "ready")
 	_ = os.Remove(ready)
-	args := append([]string{"serve", "--listen", b.Addr, "--data-dir", filepath.Join(b.Dir, "data"), "--ready-file", ready}, b.args...)
+	args := append([]string{"serve", "--listen", b.Addr, "--data-dir", filepath.Join(b.Dir, "data"), "--ready-file", ready, "--web", "off"}, b.args...)
 	cmd := exec.Command(Binary(b.t), args...)
 	log, err := os.OpenFile(filepath.Join(b.Dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
