@@ -68,12 +68,8 @@ func (s *session) openLoop(rate int, d time.Duration) (row, error) {
 		offset := gap * time.Duration(i) / time.Duration(conns)
 		due := func(k int) time.Time { return begin.Add(offset + time.Duration(k)*gap) }
 		wg.Go(func() {
-			for k := range total {
-				time.Sleep(time.Until(due(k)))
-				if _, err := c.c.Write(bytes); err != nil {
-					errs <- err
-					return
-				}
+			if err := c.send(bytes, total, due); err != nil {
+				errs <- err
 			}
 		})
 		wg.Go(func() {
@@ -90,6 +86,17 @@ func (s *session) openLoop(rate int, d time.Duration) (row, error) {
 		return row{}, err
 	}
 	return l.fill(m.each(row{Name: atRate(rate)}, int64(total*conns), "/s")), nil
+}
+
+// send writes the same request total times, each when it is due.
+func (c *conn) send(request []byte, total int, due func(int) time.Time) error {
+	for k := range total {
+		time.Sleep(time.Until(due(k)))
+		if _, err := c.c.Write(request); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // collect reads the answers to total requests.

@@ -64,12 +64,8 @@ func (s *session) follow(rate, perBatch, consumers int, d time.Duration) (row, e
 		})
 	}
 	wg.Go(func() {
-		for k := range total {
-			time.Sleep(time.Until(due(k)))
-			if _, err := c.c.Write(bytes); err != nil {
-				errs <- err
-				return
-			}
+		if err := c.send(bytes, total, due); err != nil {
+			errs <- err
 		}
 	})
 	wg.Go(func() {
