@@ -15,6 +15,10 @@ type Lease struct {
 	// calm is the sending of the newest one whose answer said that there was no
 	// rebalance: a rebalance that this member does not know of began later.
 	calm time.Duration
+	// syncing: a JoinGroup has been answered, and its SyncGroup has not. The
+	// coordinator answers heartbeats as if all were calm meanwhile, and drops a
+	// member whose SyncGroup does not come in time.
+	syncing bool
 }
 
 // margin is the part of a timeout that is left for clocks that differ.
@@ -31,17 +35,17 @@ func (l *Lease) Answered(sent time.Duration, resp Response) {
 	switch r := resp.(type) {
 	case Joined:
 		if r.Code == codeNone {
-			l.heard = max(l.heard, sent)
+			l.heard, l.syncing = max(l.heard, sent), true
 		}
 	case Synced:
 		if r.Code == codeNone {
-			l.heard, l.calm = max(l.heard, sent), max(l.calm, sent)
+			l.heard, l.calm, l.syncing = max(l.heard, sent), max(l.calm, sent), false
 		}
 	case Beat:
 		if r.Code == codeNone || r.Code == codeRebalanceInProgress {
 			l.heard = max(l.heard, sent)
 		}
-		if r.Code == codeNone {
+		if r.Code == codeNone && !l.syncing {
 			l.calm = max(l.calm, sent)
 		}
 	}
