@@ -12,12 +12,12 @@ import (
 // that are named, as the transaction coordinator does. An admin may end one so
 // that nobody else does any more (KIP-664).
 //
-//	v2: TransactionVersion, which the marker's epoch is checked by (KIP-1228)
+//	v2: TransactionVersion: from 2 on the marker's epoch is above that of its transaction (KIP-1228)
 //
 // Each marker is answered when it is durable in each of its partitions, one by
 // one. Those for partitions of the offsets topic go by way of their shards.
 //
-// Not done: TransactionVersion makes no difference; throttling.
+// Not done: throttling.
 func writeTxnMarkersAPI() API {
 	return API{Key: kmsg.WriteTxnMarkers, Min: 1, Max: 2, Class: Alone, Handle: writeTxnMarkers}
 }
@@ -32,6 +32,7 @@ func writeTxnMarkers(s *Server, c *Call) {
 		answer.Topics = make([]kmsg.WriteTxnMarkersResponseMarkerTopic, len(m.Topics))
 		marker := storage.Marker{
 			ProducerID: m.ProducerID, ProducerEpoch: m.ProducerEpoch, CoordinatorEpoch: m.CoordinatorEpoch, Commit: m.Committed,
+			Raised: c.Version >= 2 && m.TransactionVersion >= 2,
 		}
 		for j := range m.Topics {
 			answer.Topics[j].Topic = m.Topics[j].Topic

@@ -527,6 +527,12 @@ func TestToolsSeeTransactions(t *testing.T) {
 		if end.Markers[0].CoordinatorEpoch < 0 {
 			end.Markers[0].CoordinatorEpoch = 0
 		}
+		// It ends what was before this transaction, if its epoch is above that (KIP-1228).
+		end.Markers[0].TransactionVersion = 2
+		late := ask[*kmsg.WriteTxnMarkersResponse](p.client, 2, end).Markers[0].Topics[0].Partitions[0]
+		if now := producers().ActiveProducers; late.ErrorCode != 47 || now[0].CurrentTxnStartOffset != 0 {
+			t.Errorf("a late marker: %+v, then %+v", late, now)
+		}
 		marked := ask[*kmsg.WriteTxnMarkersResponse](p.client, 1, end)
 		equal(t, marked, &kmsg.WriteTxnMarkersResponse{Markers: []kmsg.WriteTxnMarkersResponseMarker{{
 			ProducerID: p.producerID, Topics: []kmsg.WriteTxnMarkersResponseMarkerTopic{

@@ -85,7 +85,7 @@ func (s *Shard[Q, R, E]) refuseMarker(m *storage.Marker) error {
 		return ErrNotServing
 	case ok && m.CoordinatorEpoch < known.coordinator:
 		return storage.ErrCoordinatorFenced
-	case ok && m.ProducerEpoch < known.producer:
+	case ok && m.Late(known.producer, len(s.transactions[m.ProducerID]) > 0):
 		return storage.ErrInvalidProducerEpoch
 	case s.full:
 		return storage.ErrFull

@@ -255,10 +255,13 @@ func TestMarkersInAGroupShard(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		b := newBank(t)
 		<-b.groups.Loaded()
-		mark := func(epoch int16, coordinator int32, commit bool) error {
+		send := func(m storage.Marker) error {
 			done := make(chan error, 1)
-			b.groups.EndTransaction(0, storage.Marker{ProducerID: 7, ProducerEpoch: epoch, CoordinatorEpoch: coordinator, Commit: commit}, func(err error) { done <- err })
+			b.groups.EndTransaction(0, m, func(err error) { done <- err })
 			return <-done
+		}
+		mark := func(epoch int16, coordinator int32, commit bool) error {
+			return send(storage.Marker{ProducerID: 7, ProducerEpoch: epoch, CoordinatorEpoch: coordinator, Commit: commit})
 		}
 		pend := func(epoch int16, offset int64) {
 			got := make(chan group.Response, 1)
@@ -288,6 +291,9 @@ func TestMarkersInAGroupShard(t *testing.T) {
 		}
 		if err := mark(0, 6, true); !errors.Is(err, storage.ErrInvalidProducerEpoch) {
 			t.Errorf("marker of a former producer: %v", err)
+		}
+		if err := send(storage.Marker{ProducerID: 7, ProducerEpoch: 1, CoordinatorEpoch: 5, Raised: true}); !errors.Is(err, storage.ErrInvalidProducerEpoch) {
+			t.Errorf("marker of the transaction before: %v", err)
 		}
 		want(0, false)
 

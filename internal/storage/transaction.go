@@ -2,6 +2,7 @@ package storage
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"rota/internal/record"
@@ -112,6 +113,17 @@ type Marker struct {
 	// CoordinatorEpoch is the transaction coordinator's; it never falls.
 	CoordinatorEpoch int32
 	Commit           bool // else abort
+	// Raised says that the epoch is above that of the transaction, as all are
+	// that end with transaction.version 2, so that one of the same epoch is late:
+	// the transaction that is open now is the next one (KIP-1228).
+	Raised bool
+}
+
+// Late reports whether the marker belongs to an earlier transaction of a
+// producer that is known with an epoch and, if open is true, has another one
+// open. The last epoch of all cannot be raised.
+func (m *Marker) Late(epoch int16, open bool) bool {
+	return m.ProducerEpoch < epoch || m.Raised && m.ProducerEpoch == epoch && open && epoch < math.MaxInt16
 }
 
 // Batch is the control batch with the marker, stamped with the wall clock in
@@ -133,8 +145,7 @@ const markerSize = record.HeaderSize + 17
 
 // AppendMarker ends a transaction. done is called once, as Append's is, when
 // the marker is durable. One without an open transaction is appended too.
-// Errors: ErrCoordinatorFenced, ErrInvalidProducerEpoch (the marker's is older
-// than the one known), ErrFull, ErrFlushFailed, ErrClosed, a *CorruptError.
+// Errors: ErrCoordinatorFenced, ErrInvalidProducerEpoch (Marker.Late), ErrFull, ErrFlushFailed, ErrClosed, a *CorruptError.
 func (l *Log) AppendMarker(m Marker, done func(error)) {
 	now := l.s.c.Now().UnixMilli()
 	if l.s.full(true) {
@@ -174,7 +185,7 @@ func (l *Log) checkMarkerLocked(m *Marker, now int64) error {
 	switch {
 	case p == nil || p.idle(now, l.s.c.ProducerExpiry.Milliseconds()):
 		return nil
-	case m.ProducerEpoch < p.epoch:
+	case m.Late(p.epoch, p.txn >= 0):
 		return ErrInvalidProducerEpoch
 	case m.CoordinatorEpoch < p.coordinator:
 		return ErrCoordinatorFenced

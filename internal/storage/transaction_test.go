@@ -66,3 +66,24 @@ func TestEndedTransactionsAreForgotten(t *testing.T) {
 	settle()
 	want(0, 0, 0)
 }
+
+// Which markers are those of an earlier transaction.
+func TestLateMarkers(t *testing.T) {
+	for _, c := range []struct {
+		marker, known int16
+		raised, open  bool
+		want          bool
+	}{
+		{marker: 3, known: 4, want: true},
+		{marker: 4, known: 4, open: true, want: false}, // below transaction.version 2 the epoch stays
+		{marker: 4, known: 4, raised: true, open: true, want: true},
+		{marker: 4, known: 4, raised: true, want: false}, // sent again
+		{marker: 5, known: 4, raised: true, open: true, want: false},
+		{marker: 32767, known: 32767, raised: true, open: true, want: false}, // none is above
+	} {
+		m := storage.Marker{ProducerEpoch: c.marker, Raised: c.raised}
+		if got := m.Late(c.known, c.open); got != c.want {
+			t.Errorf("%+v: %t", c, got)
+		}
+	}
+}

@@ -136,6 +136,10 @@ func testMarkers(b *bed) {
 			b.Errorf("%+v: %v, want %v", c.m, err, c.want)
 		}
 	}
+	// One that ends what came before this transaction (KIP-1228).
+	if err := b.mark(l, storage.Marker{ProducerID: 7, ProducerEpoch: 2, CoordinatorEpoch: 5, Raised: true}); !errors.Is(err, storage.ErrInvalidProducerEpoch) {
+		b.Errorf("a marker of the transaction before: %v", err)
+	}
 	b.wantStable(l, 1)
 	want := []storage.ProducerState{{ID: 7, Epoch: 2, LastSequence: 0, LastTimestamp: 1000, CoordinatorEpoch: 5, CurrentTxn: 1}}
 	if diff := cmp.Diff(want, l.Producers()); diff != "" {
