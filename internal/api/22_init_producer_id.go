@@ -21,8 +21,8 @@ import (
 // A producer without transactional id gets a new id with epoch 0 whatever it
 // had before, as in Kafka.
 //
-// Not done: two-phase commit (v6), which Kafka does not serve either;
-// throttling.
+// Not done: two-phase commit (v6, KIP-939), which Kafka 4.4 serves only with
+// unstable.api.versions.enable; throttling.
 func initProducerIDAPI() API {
 	return API{Key: kmsg.InitProducerID, Min: 0, Max: 5, Class: Alone, Handle: initProducerID}
 }

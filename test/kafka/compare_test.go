@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/twmb/franz-go/pkg/kmsg"
 	"rota/internal/scenario"
 
 	"rota/test/install"
@@ -30,6 +31,7 @@ func TestScenariosOnBoth(t *testing.T) {
 		files = kept
 	}
 	var all []comparison
+	requests := ""
 	settings, groups := bySettings(files)
 	for i, group := range groups {
 		if !playable(group) {
@@ -40,6 +42,9 @@ func TestScenariosOnBoth(t *testing.T) {
 		}
 		theirs := Start(t, settings[i]...)
 		ours := rig.Start(t, settings[i]...)
+		if requests == "" {
+			requests = compareVersions(t, ours.Addr, theirs.Addr)
+		}
 		var alone []*scenario.File
 		if report.Full() {
 			group, alone = split(group)
@@ -63,7 +68,7 @@ func TestScenariosOnBoth(t *testing.T) {
 		}
 	})
 	if os.Getenv("INTEROP_PAGE") != "" {
-		if err := os.WriteFile(filepath.Join(install.Root(), "docs", "DIFFERENCES.md"), []byte(page), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(install.Root(), "docs", "DIFFERENCES.md"), []byte(page+requests), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -88,4 +93,25 @@ func playable(files []*scenario.File) bool {
 		}
 	}
 	return false
+}
+
+// compareVersions wants every request that Kafka serves to be served in the same
+// versions, or a reason why not. It returns that part of the page.
+func compareVersions(t *testing.T, ours, theirs string) (page string) {
+	t.Helper()
+	report.Check(t, "Apache Kafka", Version, "the same requests", func(t *report.T) {
+		var lists [2][]kmsg.ApiVersionsResponseApiKey
+		for i, addr := range []string{ours, theirs} {
+			var err error
+			if lists[i], err = served(t.Context(), addr); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var unexplained []string
+		page, unexplained = versions(lists[0], lists[1])
+		for _, u := range unexplained {
+			t.Error(u)
+		}
+	})
+	return page
 }
