@@ -173,11 +173,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	only, one := r.FormValue("group"), r.URL.Query().Has("group")
-	st, ok := s.open(w, r)
-	if !ok {
-		return
-	}
-	defer s.viewers.Add(-1)
+	// Before the stream is open: whoever sees that it is misses nothing from then on.
 	waiting := make(chan []byte, 1024)
 	stop := s.c.History.Watch(func(e *story.Event) {
 		if one && e.Group != only {
@@ -189,6 +185,11 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 		}
 	})
 	defer stop()
+	st, ok := s.open(w, r)
+	if !ok {
+		return
+	}
+	defer s.viewers.Add(-1)
 	alive := time.NewTicker(sign)
 	defer alive.Stop()
 	for {
