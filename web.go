@@ -23,7 +23,8 @@ func (b *Broker) startWeb(c Config, l net.Listener, s *broker.Settings, began ti
 		},
 	}
 	if b.history != nil {
-		source.Rebalances, source.Events, conf.History = b.history.Rebalances, b.history.Events, b.history
+		source.Rebalances, source.Events, source.Forgotten = b.history.Rebalances, b.history.Events, b.history.Forgotten
+		conf.History = b.history
 	}
 	for _, l := range b.Listeners() {
 		conf.About.Listeners = append(conf.About.Listeners, web.Listener{Name: l.Name, Listen: l.Listen, Advertise: l.Advertise})

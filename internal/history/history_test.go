@@ -305,6 +305,73 @@ func TestBusyGroupBesideQuietOne(t *testing.T) {
 }
 
 // What the index says it takes is what it takes.
+// What memory does not suffice for is not passed over in silence.
+func TestForgottenEventsAreKnown(t *testing.T) {
+	at := func(n int64) *story.Event { return &story.Event{Kind: story.GroupEmptied, TimeMillis: n} }
+	x := newIndex(8 << 20)
+	x.add("quiet", at(1))
+	for i := range int64(groupLimit + 5) {
+		x.add("busy", at(10+i))
+	}
+	if q, b := x.forgottenOf("quiet"), x.forgottenOf("busy"); q != 0 || b != 14 {
+		t.Errorf("of the quiet group up to %d is missing, of the busy one up to %d", q, b)
+	}
+	old := newIndex(8 << 20)
+	old.add("busy", at(5))
+	old.addAll(x)
+	if q, b := old.forgottenOf("quiet"), old.forgottenOf("busy"); q != 0 || b != 14 {
+		t.Errorf("after addAll up to %d and %d", q, b)
+	}
+	for i := range int64(100_000) { // more than there is room for: what is oldest goes
+		old.add(fmt.Sprint("g", i%100), at(10_000+i))
+	}
+	newest := int64(0)
+	for i := range int64(100) {
+		if first := old.of(fmt.Sprint("g", i))[0].TimeMillis; first <= old.forgottenOf("g0") {
+			newest = first
+		}
+	}
+	if old.of("quiet") != nil || old.forgottenOf("quiet") < 10_000 || newest != 0 {
+		t.Errorf("up to %d is missing, and %d is there", old.forgottenOf("quiet"), newest)
+	}
+}
+
+// After a restart with less memory than a day takes, the time is known from
+// which on everything was read.
+func TestLoadOfThePartThatFits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		h := r.start()
+		const events = 400
+		for i := range int64(events) {
+			h.Take(fmt.Sprint("group-", i%7), []group.Event{started(i, group.CauseMemberLeft)})
+			time.Sleep(time.Second)
+		}
+		h.Close()
+		load := func(maxBytes int) (first, forgotten int64, n int) {
+			h := Start(Config{Existing: func() *storage.Log { return r.log }, MaxBytes: maxBytes})
+			defer h.Close()
+			forgotten = h.Forgotten("group-3")
+			all := h.Events("group-3")
+			return all[0].TimeMillis, forgotten, len(all)
+		}
+		if _, forgotten, n := load(0); forgotten != 0 || n != events/7 {
+			t.Errorf("%d events are there, up to %d they are missing", n, forgotten)
+		}
+		first, forgotten, n := load(20_000)
+		if n == 0 || n >= events/7 || forgotten == 0 || first <= forgotten || first > forgotten+8000 {
+			t.Errorf("%d events from %d on, up to %d they are missing", n, first, forgotten)
+		}
+		time.Sleep(25 * time.Hour)
+		h = Start(Config{Existing: func() *storage.Log { return r.log }, MaxBytes: 20_000})
+		defer h.Close()
+		if at := h.Forgotten("group-3"); at != 0 {
+			t.Errorf("nothing of the last day is there, and up to %d it is missing", at)
+		}
+		r.close()
+	})
+}
+
 func TestSizeOfEvents(t *testing.T) {
 	const limit = 4 << 20
 	installed := func(i int) *story.Event {

@@ -17,6 +17,7 @@ type index struct {
 	events      int // in all groups
 	groups      map[string]*past
 	order       queue
+	forgotten   int64 // time of the newest event that went in its turn, whosever it was; 0: none
 }
 
 // past is what has happened to a group. events is never changed in place, so
@@ -28,8 +29,10 @@ type past struct {
 	sizes  []int32
 	gone   int
 	size   int // of events, those that are gone among them
-	// early is how many events went before their turn in the queue came.
-	early int
+	// early is how many events went before their turn in the queue came, and
+	// forgotten the time of the newest of those.
+	early     int
+	forgotten int64
 }
 
 func newIndex(limit int) *index { return &index{limit: limit, groups: map[string]*past{}} }
@@ -50,6 +53,7 @@ func (x *index) add(id string, e *story.Event) {
 	x.order.push(p)
 	for n := len(p.events) - p.gone; n > 1 && (n > groupLimit || p.size > x.limit/4); n-- {
 		p.early++
+		p.forgotten = max(p.forgotten, p.events[p.gone].TimeMillis)
 		x.drop(p)
 	}
 	for x.size > x.limit && x.order.n > 1 {
@@ -67,6 +71,7 @@ func (x *index) dropOldest() {
 		p.early--
 		return
 	}
+	x.forgotten = max(x.forgotten, p.events[p.gone].TimeMillis)
 	x.drop(p)
 }
 
@@ -112,9 +117,19 @@ func (x *index) of(id string) []story.Event {
 	return nil
 }
 
+// forgottenOf is the time of the newest event of the group that may have been
+// forgotten, 0 if none has been.
+func (x *index) forgottenOf(id string) int64 {
+	if p := x.groups[id]; p != nil {
+		return max(x.forgotten, p.forgotten)
+	}
+	return x.forgotten
+}
+
 // addAll adds what another index has, in the order in which that was told. The
 // other one is of no use afterwards.
 func (x *index) addAll(o *index) {
+	x.forgotten = max(x.forgotten, o.forgotten)
 	for o.order.n > 0 {
 		p := o.order.pop()
 		if p.early > 0 {
@@ -123,6 +138,8 @@ func (x *index) addAll(o *index) {
 		}
 		x.add(p.id, &p.events[p.gone])
 		p.gone++
+		to := x.groups[p.id]
+		to.forgotten = max(to.forgotten, p.forgotten)
 	}
 }
 

@@ -27,6 +27,19 @@ func (h *History) Events(group string) []story.Event {
 	return h.index.of(group)
 }
 
+// Forgotten returns the time, in milliseconds of Unix time, of the newest event
+// of a group that may be missing in Events though it happened in the last 24
+// hours, because Config.MaxBytes did not suffice; 0 if none is.
+func (h *History) Forgotten(group string) int64 {
+	h.Load()
+	h.indexMu.Lock()
+	defer h.indexMu.Unlock()
+	if at := h.index.forgottenOf(group); at > h.config.Now().Add(-loadSince).UnixMilli() {
+		return at
+	}
+	return 0
+}
+
 // Rebalances returns the recent rebalances of a group, the oldest first; the
 // last may be running. The list is the caller's, what it refers to must not be
 // changed.
@@ -100,6 +113,7 @@ func (h *History) readTopic(to *index) {
 	if n, err := log.Available(at, false); err == nil && n > int64(h.config.MaxBytes) && h.end > at {
 		at += int64(float64(h.end-at) * (1 - float64(h.config.MaxBytes)/float64(n)))
 	}
+	skipped := at > from.Offset
 	var buf []byte
 	codec := new(record.Codec)
 	for at < h.end {
@@ -112,10 +126,28 @@ func (h *History) readTopic(to *index) {
 			if err != nil {
 				return
 			}
+			if skipped {
+				skipped = !h.noteSkipped(to, batch, at, codec)
+			}
 			h.readBatch(to, batch, at, codec)
 			at = record.NextOffset(batch)
 		}
 	}
+}
+
+// noteSkipped says that what is before the first event of a batch from an offset
+// on was not read, and reports whether there is one.
+func (h *History) noteSkipped(to *index, batch []byte, from int64, codec *record.Codec) bool {
+	for r, err := range codec.Records(batch) {
+		if err != nil {
+			break
+		}
+		if r.Offset >= from {
+			to.forgotten = max(to.forgotten, r.Timestamp)
+			return true
+		}
+	}
+	return false
 }
 
 // readBatch adds the events of a batch from an offset on.

@@ -26,6 +26,9 @@ type GroupDetail struct {
 	Past []Brief `json:"rebalances"`
 	// Causes counts those of the last 24 hours.
 	Causes []story.CauseCount `json:"causes_last_day"`
+	// CausesSinceMillis is from when on they are counted, if that is less than 24
+	// hours ago because older events are in the topic __group_events alone.
+	CausesSinceMillis int64 `json:"causes_since_ms,omitempty"`
 	// Advice is what to do about what keeps coming back.
 	Advice []story.Advice `json:"advice"`
 }
@@ -106,6 +109,9 @@ func (s *Source) GroupNamed(id string) (*GroupDetail, error) {
 		d.Past = append(d.Past, *BriefOf(&past[len(past)-1-i]))
 	}
 	d.Causes, d.Advice = story.Causes(past, now-24*hour), []story.Advice{}
+	if s.Forgotten != nil {
+		d.CausesSinceMillis = s.Forgotten(id)
+	}
 	if s.Events != nil {
 		d.Advice = append(d.Advice, story.Advise(s.Events(id))...)
 	}

@@ -25,6 +25,9 @@ type Source struct {
 	// Events returns the recent events of a group, the oldest first. They must
 	// not be changed.
 	Events func(group string) []story.Event
+	// Forgotten returns when the newest event of the last 24 hours happened that
+	// those two may lack, in milliseconds of Unix time; 0 if they have all.
+	Forgotten func(group string) int64
 	// Now is the wall clock.
 	Now func() time.Time
 

@@ -322,6 +322,20 @@ func TestLivePage(t *testing.T) {
 	}
 }
 
+// Where memory holds less than the last day, the page says from when on it counts.
+func TestCausesCountedFrom(t *testing.T) {
+	s := start(t, map[string]string{"rota.history.memory.bytes": "65536", "group.initial.rebalance.delay.ms": "0"})
+	s.consume("g", "stays")
+	if body := s.contains("/group?id=g", "The last 24 hours"); strings.Contains(body, "Counted from") {
+		t.Error("all that has happened is in memory, and the page says that it is not")
+	}
+	for i := range 12 { // a group may have a quarter of the memory
+		s.consume("g", fmt.Sprint("passes-", i)).Close()
+	}
+	s.contains("/group?id=g", "Counted from <time datetime=\"20")
+	s.contains("/api/v1/group?id=g", `"causes_since_ms":1`)
+}
+
 // Lag is what lies between the committed offset and the end.
 func TestLag(t *testing.T) {
 	s := start(t, nil)
