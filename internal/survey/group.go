@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"rota/internal/group"
+	"rota/internal/record"
 	"rota/internal/schema"
 	"rota/internal/story"
 )
@@ -86,6 +87,7 @@ func (s *Source) GroupNamed(id string) (*GroupDetail, error) {
 		Group: s.line(&v, ends, now-hour), Coordinator: s.Coordinator.PartitionOf(id), Leader: v.Leader, Pending: v.PendingCount,
 		Roster: make([]Member, len(v.Members)), Offsets: make([]Committed, len(v.Offsets)), Past: []Brief{},
 	}
+	s.date(&d.Group, &v, new(record.Codec), time.Now().Add(datingTime))
 	owners := map[group.TopicPartition]int{}
 	for i := range v.Members {
 		d.Roster[i] = member(&v.Members[i], v.ProtocolType)

@@ -25,6 +25,9 @@ type Group struct {
 	// behind those offsets.
 	Partitions int   `json:"partitions"`
 	Lag        int64 `json:"lag"`
+	// LagTime is how old the oldest of those records is, by its own timestamp.
+	// Date sets it, and GroupNamed. Absent if it is not known.
+	LagTime story.Millis `json:"lag_ms,omitzero"`
 	// Rebalances is how many began in the last hour.
 	Rebalances int `json:"rebalances_last_hour"`
 	// Last is the newest rebalance, absent if none is known.

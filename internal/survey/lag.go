@@ -50,7 +50,7 @@ func (s *Source) readings(v *group.Inspection) []lag.Reading {
 		r.AtMillis, r.LogStart, r.LogEnd, r.NextMillis = now, b.Start, b.HighWatermark, lag.Unknown
 		if next := max(r.Committed, b.Start); next < b.HighWatermark && dated < maxDated {
 			dated++
-			r.NextMillis = timestampAt(log, next, codec)
+			r.NextMillis = s.dates.of(log, next, codec)
 		}
 		list = append(list, r)
 	}

@@ -66,6 +66,14 @@ func TestLagOfAGroup(t *testing.T) {
 	if l.Records != 6 || l.Time != story.Millis(6*time.Second) || !l.Exact || l.Verdict != lag.Stopped || l.ExpiresMillis <= now.UnixMilli() || l.CommittedMillis == 0 || l.Consumed != nil {
 		t.Errorf("%+v", l)
 	}
+	groups, err := m.Source.Groups(t.Context())
+	if err != nil || len(groups) != 1 || groups[0].LagTime != 0 {
+		t.Fatalf("%+v, %v", groups, err)
+	}
+	m.Source.Date(groups)
+	if g, err := m.Source.GroupNamed("g"); err != nil || g.LagTime != groups[0].LagTime || g.LagTime != l.Time {
+		t.Errorf("%v in the list, %+v, %v", groups[0].LagTime, g, err)
+	}
 	commit(8)
 	now = now.Add(10 * time.Second)
 	if list, err = m.Group("g"); err != nil || len(list) != 1 || list[0].Records != 2 || *list[0].Consumed != 0.4 || list[0].CatchUp != story.Millis(5*time.Second) {

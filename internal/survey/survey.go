@@ -32,6 +32,7 @@ type Source struct {
 	Now func() time.Time
 
 	lists lists
+	dates dates
 }
 
 // Errors of a survey.

@@ -90,7 +90,9 @@ func (s *Server) apiGroups(r *http.Request) (any, error) {
 	}
 	all = chooseGroups(all, r.FormValue("q"), r.FormValue("state"))
 	sortGroups(all, r.FormValue("sort"))
-	return groupList{len(all), offset, part(all, offset, limit)}, nil
+	shown := part(all, offset, limit)
+	s.c.Survey.Date(shown)
+	return groupList{len(all), offset, shown}, nil
 }
 
 // topicList is the answer of /api/v1/topics.

@@ -138,6 +138,7 @@ func (s *Server) showGroups(r *http.Request) (*view, error) {
 	all = chooseGroups(all, d.Query, d.State())
 	sortGroups(all, d.Sort)
 	d.Groups = turn(d.list, all, of)
+	s.c.Survey.Date(d.Groups)
 	for i := range d.Groups {
 		d.MostLag = max(d.MostLag, d.Groups[i].Lag)
 	}
