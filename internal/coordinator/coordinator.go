@@ -138,13 +138,19 @@ func (c *Coordinator) Submit(groupID string, req group.Request, done func(group.
 		return
 	}
 	if j, ok := req.(group.Join); ok && j.MemberID == "" {
-		j.NewMemberID = j.ClientID + "-" + c.newMemberID()
-		if j.InstanceID != nil {
-			j.NewMemberID = *j.InstanceID + "-" + c.newMemberID()
-		}
-		req = j
+		req = c.named(&j)
 	}
 	c.submit(c.PartitionOf(groupID), groupID, req, done)
+}
+
+// named is a join of a member that has no id yet, with one that it may get.
+func (c *Coordinator) named(j *group.Join) group.Request {
+	name := j.ClientID
+	if j.InstanceID != nil {
+		name = *j.InstanceID
+	}
+	j.NewMemberID = name + "-" + c.newMemberID()
+	return *j
 }
 
 // PartitionOf is the partition of __consumer_offsets that keeps the group.

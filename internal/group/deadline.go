@@ -46,7 +46,8 @@ func (g *Group) expireLease(l *lease) {
 	if l.pending != nil {
 		g.dropPending(l.pending)
 		g.waitEnded(l.pending.ref, OutcomeExpired, l.pending.since)
-		g.emit(Event{Kind: PendingExpired, Generation: g.generation, Cause: CauseSessionExpired, Member: l.pending.ref})
+		e := g.emit(PendingExpired)
+		e.Cause, e.Member = CauseSessionExpired, l.pending.ref
 		g.completeIfAllJoined(l.pending.ref)
 		return
 	}

@@ -18,7 +18,8 @@ func (g *Group) expire() {
 	}
 	if len(gone) > 0 {
 		g.appendTombstones(gone)
-		g.emit(Event{Kind: OffsetsExpired, Generation: g.generation, Cause: CauseRetention, Count: len(gone)})
+		e := g.emit(OffsetsExpired)
+		e.Cause, e.Count = CauseRetention, len(gone)
 	}
 	if g.state == Empty && !g.log.holdsOffsets() && len(g.pending) == 0 {
 		g.bury(CauseRetention)

@@ -181,7 +181,12 @@ func (g *Group) reply(t Ticket, after Dependency, body Response) {
 	g.out.Replies = append(g.replies(), Reply{Ticket: t, After: after, Body: body})
 }
 
-func (g *Group) emit(e Event) {
-	e.At = g.now.Wall
-	g.out.Events = append(g.out.Events, e)
+// emit adds an event for the caller to fill in, before the next one. It is made
+// where it stays: events are large, and copies on the stacks of connections,
+// which the collector shrinks again, would have those grow at each join.
+func (g *Group) emit(kind EventKind) *Event {
+	g.out.Events = append(g.out.Events, Event{})
+	e := &g.out.Events[len(g.out.Events)-1]
+	e.Kind, e.At, e.Generation = kind, g.now.Wall, g.generation
+	return e
 }

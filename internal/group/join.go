@@ -87,13 +87,13 @@ func (g *Group) enterAgain(t Ticket, r *Join) {
 			g.reply(t, DependsStep, g.joined(m))
 			return
 		}
-		why := Event{Cause: CauseLeaderRejoined}
+		why := reason{cause: CauseLeaderRejoined}
 		if !same {
-			why = Event{Cause: CauseProtocolsChanged, OldProtocols: before, NewProtocols: r.Protocols, Leader: m == g.leader && g.state == Stable}
+			why = reason{cause: CauseProtocolsChanged, before: before, after: r.Protocols, leader: m == g.leader && g.state == Stable}
 		}
 		g.rejoin(t, r, m)
-		why.Member = m.ref()
-		g.prepareRebalance(why)
+		why.member = m.ref()
+		g.prepareRebalance(&why)
 	case Empty, Dead:
 		panic("group: a member in state " + g.state.String())
 	}
@@ -134,9 +134,10 @@ func (g *Group) admit(t Ticket, r *Join, id string) {
 	g.insert(m)
 	g.leases.move(&m.lease, g.now.Mono+g.cfg.NewMemberTimeout)
 	g.parkJoin(m, t)
-	g.emit(Event{Kind: MemberJoined, Generation: g.generation, Member: m.ref(), Timeout: m.sessionTimeout})
+	e := g.emit(MemberJoined)
+	e.Member, e.Timeout = m.ref(), m.sessionTimeout
 	if g.state.canRebalance() {
-		g.prepareRebalance(Event{Cause: CauseMemberJoined, Member: m.ref()})
+		g.prepareRebalance(&reason{cause: CauseMemberJoined, member: m.ref()})
 	} else {
 		g.completeIfAllJoined(m.ref())
 	}
@@ -146,7 +147,7 @@ func (g *Group) admit(t Ticket, r *Join, id string) {
 func (g *Group) rejoin(t Ticket, r *Join, m *member) {
 	g.update(m, r)
 	g.parkJoin(m, t)
-	g.emit(Event{Kind: MemberRejoined, Generation: g.generation, Member: m.ref()})
+	g.emit(MemberRejoined).Member = m.ref()
 }
 
 // update stores what a member's JoinGroup says.

@@ -45,7 +45,8 @@ func (g *Group) refuseForSize(t Ticket, r *Join) {
 		g.waitEnded(p.ref, OutcomeRefused, p.since)
 	}
 	g.refuseJoin(t, codeGroupMaxSizeReached, "")
-	g.emit(Event{Kind: MemberRefused, Generation: g.generation, Cause: CauseGroupFull, Member: gone, Code: codeGroupMaxSizeReached})
+	e := g.emit(MemberRefused)
+	e.Cause, e.Member, e.Code = CauseGroupFull, gone, codeGroupMaxSizeReached
 	g.completeIfAllJoined(gone)
 }
 
@@ -92,7 +93,7 @@ func (g *Group) vote() string {
 func (g *Group) create() {
 	g.since = g.now.Wall
 	g.appendGroup(g.snapshot(g.since, nil))
-	g.emit(Event{Kind: GroupCreated})
+	g.emit(GroupCreated)
 }
 
 // dropPending forgets an id that was handed out.

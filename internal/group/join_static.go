@@ -9,7 +9,8 @@ func (g *Group) replace(t Ticket, r *Join, old *member) {
 	g.fence(old)
 	oldLeader := g.leader.id
 	m := g.successor(old, r)
-	g.emit(Event{Kind: MemberReplaced, Generation: g.generation, Member: m.ref(), Replaced: old.id})
+	e := g.emit(MemberReplaced)
+	e.Member, e.Replaced = m.ref(), old.id
 
 	if g.state == Stable && g.vote() == g.protocolName && g.appendGroup(g.snapshot(g.since, assigned)) {
 		g.installed = g.log.group
@@ -27,7 +28,7 @@ func (g *Group) replace(t Ticket, r *Join, old *member) {
 	}
 	g.parkJoin(m, t)
 	if g.state.canRebalance() {
-		g.prepareRebalance(Event{Cause: CauseStaticReplaced, Member: m.ref()})
+		g.prepareRebalance(&reason{cause: CauseStaticReplaced, member: m.ref()})
 	} else {
 		if waited {
 			g.waitEnded(m.ref(), OutcomeJoined, 0)

@@ -31,7 +31,7 @@ func (g *Group) load(epoch int32) {
 	if v == nil { // offsets only; every generation it ever had was unrecorded
 		g.skipTo = generationAfter(0, int64(epoch))
 		g.forgotten = [2]int32{0, g.skipTo}
-		g.emit(Event{Kind: GroupLoaded, Cause: CauseMoved})
+		g.emit(GroupLoaded).Cause = CauseMoved
 		return
 	}
 	g.generation, g.protocolType, g.since = v.Generation, v.ProtocolType, v.StateTimestamp
@@ -65,12 +65,13 @@ func (g *Group) load(epoch int32) {
 		g.installed = v
 		g.state = Stable
 	}
-	g.emit(Event{Kind: GroupLoaded, Generation: g.generation, Cause: CauseMoved, Count: len(g.members)})
+	e := g.emit(GroupLoaded)
+	e.Cause, e.Count = CauseMoved, len(g.members)
 	switch {
 	case g.cfg.MaxSize > 0 && len(g.members) > g.cfg.MaxSize:
-		g.prepareRebalance(Event{Cause: CauseGroupFull})
+		g.prepareRebalance(&reason{cause: CauseGroupFull})
 	case owesRebalance(v):
-		g.prepareRebalance(Event{Cause: CauseMemberLeft})
+		g.prepareRebalance(&reason{cause: CauseMemberLeft})
 	}
 }
 
@@ -109,7 +110,8 @@ func (g *Group) wrongGeneration(generation int32) Code {
 func (g *Group) Unload(now Now) Effects {
 	g.begin(now, 0)
 	if g.Exists() {
-		g.emit(Event{Kind: GroupUnloaded, Generation: g.generation, Cause: CauseMoved, Count: len(g.members)})
+		e := g.emit(GroupUnloaded)
+		e.Cause, e.Count = CauseMoved, len(g.members)
 	}
 	requests := g.parked()
 	g.out.Replies = make([]Reply, 0, len(requests))

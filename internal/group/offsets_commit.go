@@ -12,7 +12,8 @@ func (g *Group) commit(t Ticket, r *Commit) {
 	m, code := g.checkCommit(r, exists)
 	if code != codeNone {
 		g.reply(t, DependsStep, Committed{Codes: repeat(code, len(r.Offsets))})
-		g.emit(Event{Kind: CommitRefused, Generation: g.generation, Member: g.senderRef(r.MemberID, r.InstanceID), Code: code})
+		e := g.emit(CommitRefused)
+		e.Member, e.Code = g.senderRef(r.MemberID, r.InstanceID), code
 		return
 	}
 	codes := make([]Code, len(r.Offsets))
@@ -27,7 +28,7 @@ func (g *Group) commit(t Ticket, r *Commit) {
 		g.reply(t, DependsStep, Committed{Codes: codes})
 	}
 	if wrote && !exists {
-		g.emit(Event{Kind: GroupCreated})
+		g.emit(GroupCreated)
 	}
 }
 

@@ -103,7 +103,7 @@ func (g *Group) bury(why Cause) {
 	if g.state != Empty {
 		panic("group: burial in state " + g.state.String())
 	}
-	g.emit(Event{Kind: GroupDeleted, Generation: g.generation, Cause: why})
+	g.emit(GroupDeleted).Cause = why
 	g.appendTombstones(g.allPartitions())
 	g.appendGroupTombstone()
 	for _, p := range g.pendingInOrder() {

@@ -10,7 +10,8 @@ func (g *Group) commitInTransaction(t Ticket, r *TxnCommit) {
 	exists := g.Exists()
 	if code := g.checkTxnCommit(r, exists); code != codeNone {
 		g.reply(t, DependsStep, Committed{Codes: repeat(code, len(r.Offsets))})
-		g.emit(Event{Kind: CommitRefused, Generation: g.generation, Member: g.senderRef(r.MemberID, r.InstanceID), Code: code})
+		e := g.emit(CommitRefused)
+		e.Member, e.Code = g.senderRef(r.MemberID, r.InstanceID), code
 		return
 	}
 	// A commit of version 5 to 7 has neither a retention nor a timestamp.
@@ -19,7 +20,7 @@ func (g *Group) commitInTransaction(t Ticket, r *TxnCommit) {
 	wrote := g.appendOffsets(&c, producer{r.ProducerID, r.ProducerEpoch}, codes)
 	g.reply(t, DependsStep, Committed{Codes: codes})
 	if wrote && !exists {
-		g.emit(Event{Kind: GroupCreated})
+		g.emit(GroupCreated)
 	}
 }
 

@@ -31,18 +31,27 @@ type syncPhase struct {
 	missing int // members that have not
 }
 
+// reason is why a rebalance begins: the cause, the member that triggered it, and
+// for CauseProtocolsChanged what that one offered before and offers now.
+type reason struct {
+	cause         Cause
+	member        MemberRef
+	before, after []Protocol
+	leader        bool // the member leads the group
+}
+
 // prepareRebalance moves the group from Empty, CompletingRebalance or Stable
 // to PreparingRebalance. From Empty it starts the initial delay; from the
 // others it sets the deadline by which members must join again, and ends the
 // phase at once if all have. Parked joins stay; parked syncs are answered with
-// REBALANCE_IN_PROGRESS. why has the cause, the member that triggered it, and
-// what else its event is to say.
-func (g *Group) prepareRebalance(why Event) {
+// REBALANCE_IN_PROGRESS.
+func (g *Group) prepareRebalance(why *reason) {
 	if !g.state.canRebalance() {
 		panic("group: rebalance in state " + g.state.String())
 	}
 	if g.state == CompletingRebalance {
-		g.emit(Event{Kind: RebalanceSuperseded, Generation: g.generation, Cause: why.Cause, Member: why.Member, Duration: g.now.Mono - g.syncing.began})
+		e := g.emit(RebalanceSuperseded)
+		e.Cause, e.Member, e.Duration = why.cause, why.member, g.now.Mono-g.syncing.began
 		g.refuseSyncs(codeRebalanceInProgress)
 	}
 	g.endSyncPhase()
@@ -52,15 +61,16 @@ func (g *Group) prepareRebalance(why Event) {
 		g.startInitialDelay()
 	}
 	g.state, g.since = PreparingRebalance, g.now.Wall
-	why.Kind, why.Generation, why.Count, why.Initial = RebalanceStarted, g.generation, len(g.members), initial
-	why.Timeout = g.longestRebalanceTimeout()
-	g.emit(why)
+	timeout := g.longestRebalanceTimeout()
+	e := g.emit(RebalanceStarted)
+	e.Cause, e.Member, e.OldProtocols, e.NewProtocols, e.Leader = why.cause, why.member, why.before, why.after, why.leader
+	e.Count, e.Initial, e.Timeout = len(g.members), initial, timeout
 	switch {
 	case initial:
 	case g.allJoined():
-		g.completeJoin(why.Member)
+		g.completeJoin(why.member)
 	default:
-		g.joining.by = g.now.Mono + why.Timeout
+		g.joining.by = g.now.Mono + timeout
 	}
 }
 
@@ -102,7 +112,7 @@ func (g *Group) becomeEmpty() {
 	g.subscribed, g.installed = topicSet{}, nil
 	g.state, g.since = Empty, g.now.Wall
 	g.appendGroup(g.snapshot(g.since, nil))
-	g.emit(Event{Kind: GroupEmptied, Generation: g.generation})
+	g.emit(GroupEmptied)
 }
 
 // install moves the group from CompletingRebalance to Stable with the leader's
@@ -118,7 +128,7 @@ func (g *Group) install(leader *member, plan []Assignment) {
 	record := g.snapshot(g.now.Wall, func(m *member) []byte { return assignments[m.id] })
 	if !g.appendGroup(record) {
 		g.refuseSyncs(codeUnknownServerError)
-		g.prepareRebalance(Event{Cause: CauseAssignmentTooLarge, Member: leader.ref()})
+		g.prepareRebalance(&reason{cause: CauseAssignmentTooLarge, member: leader.ref()})
 		return
 	}
 	g.installed = g.log.group
@@ -126,11 +136,9 @@ func (g *Group) install(leader *member, plan []Assignment) {
 	for i, m := range g.order {
 		m.assignment = record.Members[i].Assignment
 	}
-	g.emit(Event{
-		Kind: AssignmentInstalled, Generation: g.generation, Member: leader.ref(),
-		Duration: g.now.Mono - g.syncing.began, Count: len(g.members),
-		ProtocolType: g.protocolType, Protocol: g.protocolName, Before: before, After: g.log.group,
-	})
+	e := g.emit(AssignmentInstalled)
+	e.Member, e.Duration, e.Count = leader.ref(), g.now.Mono-g.syncing.began, len(g.members)
+	e.ProtocolType, e.Protocol, e.Before, e.After = g.protocolType, g.protocolName, before, g.log.group
 	g.answerSyncs()
 }
 
@@ -157,7 +165,7 @@ func (g *Group) evict(m *member, kind EventKind, why Cause) {
 func (g *Group) afterLoss(why Cause, lost MemberRef) {
 	switch g.state {
 	case CompletingRebalance, Stable:
-		g.prepareRebalance(Event{Cause: why, Member: lost})
+		g.prepareRebalance(&reason{cause: why, member: lost})
 	case PreparingRebalance:
 		g.completeIfAllJoined(lost)
 	case Empty, Dead:

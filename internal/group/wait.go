@@ -61,10 +61,9 @@ func (g *Group) tellJoined(last MemberRef) {
 	for _, p := range g.pendingInOrder() {
 		g.waitEnded(p.ref, OutcomeAbsent, p.since)
 	}
-	e := Event{
-		Kind: JoinCompleted, Generation: g.generation, Member: last, Initial: g.joining.initial,
-		Duration: g.now.Mono - g.joining.began, Count: len(g.members),
-	}
+	e := g.emit(JoinCompleted)
+	e.Member, e.Initial = last, g.joining.initial
+	e.Duration, e.Count = g.now.Mono-g.joining.began, len(g.members)
 	if len(g.members) > 0 {
 		e.ProtocolType, e.Protocol = g.protocolType, g.protocolName
 	}
@@ -72,14 +71,13 @@ func (g *Group) tellJoined(last MemberRef) {
 		cut := max(len(w.list)-maxWaited, 0)
 		e.WaitedFor, e.WaitedForMore = w.list[cut:], w.more+cut
 	}
-	g.emit(e)
 }
 
 // tellLoss emits the event of a member that has been removed.
 func (g *Group) tellLoss(m *member, kind EventKind, why Cause) {
-	e := Event{Kind: kind, Generation: g.generation, Cause: why, Member: m.ref()}
+	e := g.emit(kind)
+	e.Cause, e.Member = why, m.ref()
 	if kind == MemberLeft {
-		g.emit(e)
 		return
 	}
 	switch why {
@@ -94,7 +92,6 @@ func (g *Group) tellLoss(m *member, kind EventKind, why Cause) {
 	if !m.isNew && m.lease.due != never {
 		e.Silent = max(g.now.Mono-(m.lease.due-m.sessionTimeout), 0)
 	}
-	g.emit(e)
 }
 
 // refOf names the member as its new JoinGroup does: with the reason of that.
