@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -75,6 +76,9 @@ func (s *session) produce(topic string, w producing) error {
 	ctx, stop := context.WithCancel(s.ctx)
 	defer stop()
 	value := w.value(recordBytes)
+	// What earlier work has left to the system is written now: otherwise this
+	// one is measured standing still behind it, on whichever broker.
+	syscall.Sync()
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
