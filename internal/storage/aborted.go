@@ -75,6 +75,11 @@ func (l *Log) abortedIn(look *abortedLook, offset int64, batches []byte) ([]Abor
 		}
 		upper = record.NextOffset(batch)
 	}
+	return l.abortedBelow(look, offset, upper)
+}
+
+// abortedBelow lists those that may have records from offset up to upper.
+func (l *Log) abortedBelow(look *abortedLook, offset, upper int64) ([]Aborted, error) {
 	var found []Aborted
 	cursor := abortedCursor{l: l, segments: look.segments, tail: look.tail, from: offset}
 	for {

@@ -164,7 +164,8 @@ type Report struct {
 //
 // A medium that finds out later that what it has called durable is not (a sync
 // that runs behind the acknowledgements and fails) also has the method
-// Failed() <-chan error: one error on it ends the service of the store.
+// Failed() <-chan error: one error on it ends the service of the store. A medium
+// that can leave the reading of many bytes for later is a Lender too.
 type Medium interface {
 	// Recover reads everything durable. It is called once, first. It fails
 	// with a *CorruptError if the journal is damaged anywhere but in its torn

@@ -14,6 +14,7 @@ import (
 // Store keeps the partition logs of one broker.
 type Store struct {
 	m      Medium
+	lender Lender // the medium, nil if it cannot
 	c      Config
 	tail   *tail
 	report Report
@@ -86,6 +87,7 @@ func Open(ctx context.Context, m Medium, c Config) (*Store, error) {
 		wakeFlusher: make(chan struct{}, 1), wakeCompleter: make(chan struct{}, 1),
 		logs: make(map[Partition]*Log),
 	}
+	s.lender, _ = m.(Lender)
 	s.settler = newSettler(&s.c)
 	s.cleaner = newCleaner()
 	s.tail = newTail(s.c.TailLimit, func() { signal(s.settler.wake) })

@@ -41,7 +41,7 @@ type index struct {
 	covered int64 // entries have been made up to here
 	lastMax int64 // largest timestamp before covered, -1 = none
 	saved   int   // entries in the file
-	hints   [4]hint
+	hints   [16]hint
 	turn    int
 }
 
@@ -111,6 +111,33 @@ func (x *index) lookup(offset, size int64) (e entry) {
 	})
 	if n == 0 {
 		return entry{offset: -1}
+	}
+	return x.entries[n-1]
+}
+
+// exactly returns the place of the batch that begins with offset, or is the
+// first behind it, if that is known without a walk.
+func (x *index) exactly(offset, size int64) (pos int64, ok bool) {
+	if e := x.lookup(offset, size); e.offset == offset || e.offset < 0 && e.pos > 0 {
+		return e.pos, true
+	}
+	return 0, false
+}
+
+// lastEntry returns the last entry that neither begins behind pos nor with an
+// offset above offset: all batches before it end below both. The zero entry
+// says that there is none.
+func (x *index) lastEntry(pos, offset int64) entry {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	n, _ := slices.BinarySearchFunc(x.entries, pos, func(e entry, pos int64) int {
+		if e.pos <= pos && e.offset <= offset {
+			return -1
+		}
+		return 1
+	})
+	if n == 0 {
+		return entry{}
 	}
 	return x.entries[n-1]
 }

@@ -28,6 +28,9 @@ func (sg *segment) corrupt(pos int64, why string) error {
 
 // readAt reads at a position of the batches.
 func (sg *segment) readAt(b []byte, pos int64) error {
+	if sg.readPages(b, segmentHeader+pos) {
+		return nil
+	}
 	if covered, _ := sg.state(); sg.cache != nil && vfs.IsDirect(sg.f) && pos+int64(len(b)) <= covered {
 		err := sg.cache.read.read(sg, b, segmentHeader+pos, segmentHeader+covered)
 		if !errors.Is(err, io.ErrUnexpectedEOF) {
@@ -39,9 +42,19 @@ func (sg *segment) readAt(b []byte, pos int64) error {
 		return nil
 	}
 	if err == nil || errors.Is(err, io.EOF) {
-		return sg.corrupt(pos+int64(n), "the file ends before what its manifest covers")
+		return sg.cutOff(pos + int64(n))
 	}
 	return err
+}
+
+// readPages fills b if the page cache is where the segment is read from and has
+// all of it.
+func (sg *segment) readPages(b []byte, at int64) bool {
+	if sg.cache == nil || sg.suspect.Load() || !sg.cache.read.paged(sg, at, at+int64(len(b))) {
+		return false
+	}
+	f := sg.paged()
+	return f != nil && vfs.ReadCached(f, b, at) == len(b)
 }
 
 // walk calls each with the headers of the batches from one position to
@@ -147,6 +160,11 @@ func (m *Medium) Read(p storage.Partition, s storage.Segment, offset int64, limi
 	}
 	sg.remember(next, at.pos+int64(whole))
 	return dst[:from+whole], nil
+}
+
+// cutOff is the error for a file that ends at a position of the batches.
+func (sg *segment) cutOff(pos int64) error {
+	return sg.corrupt(pos, "the file ends before what its manifest covers")
 }
 
 // batchCRC is the checksum that a batch should carry.

@@ -18,6 +18,9 @@ const (
 	// aheadDepth is how many chunks are read ahead of a reader that goes
 	// through a segment, and aheadLimit bounds those of all readers.
 	aheadDepth, aheadLimit = 2, 16
+	// maxLent bounds the chunks that wait for somebody to read them from a
+	// connection. They may be out of the cache already.
+	maxLent = 32
 	// idleTime is how long chunks are kept that nobody reads.
 	idleTime = 15 * time.Second
 )
@@ -25,10 +28,15 @@ const (
 // readCache stands in for the system's page cache, which segments go past: it
 // reads ahead of those who go through a segment, and lets others who follow
 // closely have the same bytes. Chunks of memory are used again and again.
+//
+// What has been read twice and is no longer here is read into the page cache
+// and from then on found there, which costs less than the disk but more than
+// the disk costs once.
 type readCache struct {
 	free sync.Pool // of *[]byte
 
 	mu     sync.Mutex
+	lent   int // chunks that stretches have lent on
 	chunks map[chunkKey]*chunk
 	recent *list.List // front: used last
 	ahead  int        // chunks being read ahead
@@ -43,6 +51,19 @@ type chunkKey struct {
 	sg *segment
 	i  int64 // position in the file, in chunks
 }
+
+// source says where the bytes of a chunk come from. As a mark of a chunk that is
+// not in the cache: how it was last read.
+type source uint8
+
+const (
+	// fromChunk: read past the page cache, into a chunk. As a mark: never.
+	fromChunk source = iota
+	// fillPages: read into the page cache. As a mark: once past it.
+	fillPages
+	// fromPages: found in the page cache. As a mark: by way of it.
+	fromPages
+)
 
 // chunk is a piece of a segment's file.
 type chunk struct {
@@ -80,6 +101,74 @@ func (rc *readCache) read(sg *segment, b []byte, at, covered int64) error {
 	}
 	rc.readAhead(sg, last, covered)
 	return nil
+}
+
+// source says where a reader should take a chunk from. whole: all of the chunk
+// lies before what may still be written.
+func (rc *readCache) source(key chunkKey, whole bool) source {
+	rc.mu.Lock()
+	defer rc.mu.Unlock()
+	if _, here := rc.chunks[key]; here || !whole || key.i >= int64(len(key.sg.reads)) {
+		return fromChunk
+	}
+	return key.sg.reads[key.i]
+}
+
+// filled says that a chunk has been read into the page cache.
+func (rc *readCache) filled(sg *segment, i int64) {
+	rc.mu.Lock()
+	defer rc.mu.Unlock()
+	if sg.reads[i] == fillPages {
+		sg.reads[i] = fromPages
+	}
+}
+
+// paged reports whether the bytes from one position of the file to another
+// should be in the page cache.
+func (rc *readCache) paged(sg *segment, from, to int64) bool {
+	rc.mu.Lock()
+	defer rc.mu.Unlock()
+	last := (to - 1) / chunkSize
+	return last < int64(len(sg.reads)) && sg.reads[from/chunkSize] == fromPages && sg.reads[last] == fromPages
+}
+
+// evicted says that chunk i is not in the page cache any more, and so probably
+// none of those behind it.
+func (rc *readCache) evicted(sg *segment, i int64) {
+	rc.mu.Lock()
+	defer rc.mu.Unlock()
+	for j := i; j < int64(len(sg.reads)); j++ {
+		if sg.reads[j] == fromPages {
+			sg.reads[j] = fromChunk
+		}
+	}
+}
+
+// markReadLocked notes that a chunk has been read past the page cache.
+func (rc *readCache) markReadLocked(key chunkKey) {
+	if n := key.i + 1 - int64(len(key.sg.reads)); n > 0 {
+		key.sg.reads = append(key.sg.reads, make([]source, n)...)
+	}
+	key.sg.reads[key.i] = fillPages
+}
+
+// lend reports whether one more chunk may be lent. takeBack must follow.
+func (rc *readCache) lend() bool {
+	rc.mu.Lock()
+	defer rc.mu.Unlock()
+	if rc.lent >= maxLent {
+		return false
+	}
+	rc.lent++
+	return true
+}
+
+// takeBack ends the loan of a chunk.
+func (rc *readCache) takeBack(c *chunk) {
+	rc.mu.Lock()
+	rc.lent--
+	rc.mu.Unlock()
+	rc.release(c)
 }
 
 // bytes is the memory of the chunks that are kept.
@@ -124,6 +213,7 @@ func (rc *readCache) enter(key chunkKey, covered int64) (c *chunk, fresh bool) {
 	}
 	c = &chunk{key: key, size: bufferSize(covered - key.i*chunkSize), ready: make(chan struct{}), users: 1}
 	rc.chunks[key] = c
+	rc.markReadLocked(key)
 	rc.memory += vfs.AlignedCost(c.size)
 	c.place = rc.recent.PushFront(c)
 	for e := rc.recent.Back(); len(rc.chunks) > maxChunks && e != nil; {
@@ -190,6 +280,7 @@ func (rc *readCache) readAhead(sg *segment, i, covered int64) {
 func (rc *readCache) startAhead(key chunkKey, covered int64) {
 	rc.mu.Lock()
 	_, there := rc.chunks[key]
+	there = there || key.i < int64(len(key.sg.reads)) && key.sg.reads[key.i] != fromChunk // or will be in the page cache
 	if there || rc.closed || rc.ahead >= aheadLimit {
 		rc.mu.Unlock()
 		return

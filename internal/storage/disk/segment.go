@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"rota/internal/storage"
 	"rota/internal/vfs"
@@ -87,7 +88,7 @@ func (m *Medium) NewToken(_ storage.Partition, base int64) string {
 // openSegment opens a segment's file and reads its header.
 func openSegment(c Config, p storage.Partition, token string) (vfs.File, segmentHead, error) {
 	file := segmentPath(p, token)
-	f, err := vfs.OpenDirect(c.FS, filepath.Join(c.Dir, file))
+	f, err := vfs.OpenDirect(c.FS, segmentFullPath(c, segmentKey{p, token}))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, segmentHead{}, &storage.CorruptError{File: file, Reason: "it is missing"}
 	}
@@ -148,6 +149,11 @@ type segmentKey struct {
 	token string
 }
 
+// segmentFullPath is the name of a segment's file.
+func segmentFullPath(c Config, key segmentKey) string {
+	return filepath.Join(c.Dir, segmentPath(key.p, key.token))
+}
+
 // segment is an open segment.
 type segment struct {
 	key   segmentKey
@@ -157,13 +163,20 @@ type segment struct {
 	f     vfs.File
 	head  segmentHead
 	index
-	aborted *abortedFile // nil until it is needed; guarded by index.mu
+	// Guarded by index.mu, nil until they are needed.
+	aborted  *abortedFile
+	pages    vfs.File // f by way of the page cache
+	pageless bool     // which cannot be opened
+	// suspect: what was read for later was damaged, or could not be read.
+	suspect atomic.Bool
 
 	// Guarded by segmentCache.mu.
 	users   int
 	evicted bool
 	place   *list.Element // in the list of unused ones
 	cost    int
+
+	reads []source // of chunks, see readCache.source; guarded by readCache.mu
 }
 
 // segmentCache keeps segments open, the least recently used ones go first.
@@ -204,7 +217,7 @@ func (sc *segmentCache) create(p storage.Partition, token string, head segmentHe
 	sg := sc.enter(segmentKey{p, token})
 	sg.once.Do(func() {
 		sg.head = head
-		if sg.f, sg.err = vfs.CreateDirect(sc.c.FS, filepath.Join(sc.c.Dir, segmentPath(p, token))); sg.err != nil {
+		if sg.f, sg.err = vfs.CreateDirect(sc.c.FS, segmentFullPath(sc.c, sg.key)); sg.err != nil {
 			return
 		}
 		b := head.encode(segmentMagic, segmentVersion, 0)
@@ -321,6 +334,9 @@ func (sc *segmentCache) closeAll(gone []*segment) {
 		sc.read.forget(sg)
 		if sg.f != nil {
 			sg.f.Close()
+		}
+		if sg.pages != nil {
+			sg.pages.Close()
 		}
 		if sg.aborted != nil {
 			sg.aborted.f.Close()

@@ -162,7 +162,7 @@ func (sg *segment) verifyAll(s storage.Segment) (largest int64, markers map[int6
 // unread is the error for bytes that could not be read.
 func (sg *segment) unread(pos int64, err error) error {
 	if errors.Is(err, io.ErrUnexpectedEOF) {
-		return sg.corrupt(pos, "the file ends before what its manifest covers")
+		return sg.cutOff(pos)
 	}
 	return err
 }

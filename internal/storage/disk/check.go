@@ -1,0 +1,80 @@
+package disk
+
+import (
+	"errors"
+	"fmt"
+	"hash/crc32"
+
+	"rota/internal/record"
+)
+
+// checker verifies batches that come in pieces, cut anywhere.
+type checker struct {
+	head [record.HeaderSize]byte
+	have int // bytes of head, while it is cut
+	left int // bytes of the batch to come
+	sum  uint32
+	want uint32
+	next int64 // the offset after the last batch
+	end  int64 // no batch has this offset or a later one
+}
+
+// checkedFrom is where the part of a batch begins that its checksum covers.
+const checkedFrom = 21
+
+// take checks the next piece and returns what is wrong, if anything.
+func (k *checker) take(b []byte) (why string) {
+	for len(b) > 0 {
+		if k.left > 0 {
+			n := min(k.left, len(b))
+			k.sum = crc32.Update(k.sum, castagnoli, b[:n])
+			b = b[n:]
+			k.left -= n
+		} else {
+			n, why := k.begin(b)
+			if why != "" {
+				return why
+			}
+			b = b[n:]
+			if k.have > 0 {
+				return "" // the header goes on in the next piece
+			}
+		}
+		if k.left == 0 && k.sum != k.want {
+			return "the batch's checksum is wrong"
+		}
+	}
+	return ""
+}
+
+// begin takes a header, or the part of it that is there.
+func (k *checker) begin(b []byte) (n int, why string) {
+	head := b
+	n = record.HeaderSize
+	if k.have > 0 || len(b) < record.HeaderSize {
+		n = copy(k.head[k.have:], b)
+		k.have += n
+		if k.have < record.HeaderSize {
+			return n, ""
+		}
+		head = k.head[:]
+		k.have = 0
+	}
+	head = head[:record.HeaderSize]
+	h, err := record.ParseHeader(head)
+	switch {
+	case err != nil && !errors.Is(err, record.ErrShort):
+		return n, err.Error()
+	case h.BaseOffset < k.next:
+		return n, fmt.Sprintf("offset %d where at least %d was expected", h.BaseOffset, k.next)
+	case h.NextOffset() > k.end:
+		return n, fmt.Sprintf("offset %d in batches that end at %d", h.LastOffset(), k.end)
+	}
+	k.next, k.want = h.NextOffset(), h.CRC
+	k.left = h.Size() - record.HeaderSize
+	k.sum = crc32.Checksum(head[checkedFrom:], castagnoli)
+	return n, ""
+}
+
+// whole reports whether the last piece ended with a batch.
+func (k *checker) whole() bool { return k.left == 0 && k.have == 0 }

@@ -1,0 +1,221 @@
+package disk
+
+import (
+	"errors"
+	"io"
+
+	"rota/internal/record"
+	"rota/internal/storage"
+	"rota/internal/vfs"
+)
+
+// stretch is a run of batches that is read when its bytes leave: a megabyte at
+// a time past the page cache, or, what is read again and again, from the page
+// cache straight into the caller's buffer.
+type stretch struct {
+	sg       *segment
+	size     int
+	pos, end int64 // of the batches that have not been handed out
+	settled  int64 // how much of the segment its manifest covers
+	check    checker
+
+	// What is known of the chunk that pos lies in.
+	chunk int64 // -1: none
+	from  source
+	held  *chunk // lent; nil if it is not
+}
+
+var (
+	_ storage.Lender  = (*Medium)(nil)
+	_ storage.Stretch = (*stretch)(nil)
+)
+
+// Lend implements storage.Lender.
+func (m *Medium) Lend(p storage.Partition, s storage.Segment, offset int64, limit int, visible int64) (storage.Stretch, int64, error) {
+	sg, err := m.segments.acquire(p, &s)
+	if err != nil {
+		return nil, 0, err
+	}
+	st, err := sg.lend(&s, offset, limit, visible)
+	if st == nil || err != nil {
+		m.segments.release(sg)
+		return nil, 0, err
+	}
+	return st, st.check.end, nil
+}
+
+// lend finds the batches by the index alone, wherever it can: only the one that
+// offset lies in may have to be looked for.
+func (sg *segment) lend(s *storage.Segment, offset int64, limit int, visible int64) (*stretch, error) {
+	if sg.suspect.Load() {
+		return nil, nil
+	}
+	pos, known := sg.exactly(offset, s.Size)
+	if !known {
+		at, found, err := sg.find(
+			func() entry { return sg.lookup(offset, s.Size) }, s.Size,
+			func(h *record.Header) bool { return h.LastOffset() >= offset })
+		if err != nil || !found {
+			return nil, err
+		}
+		pos = at.pos
+	}
+	end, upper := s.Size, s.End
+	if s.Size-pos > int64(limit) || s.End > visible {
+		e := sg.lastEntry(min(pos+int64(limit), s.Size), visible)
+		end, upper = e.pos, e.offset
+	}
+	if end <= pos {
+		return nil, nil
+	}
+	return &stretch{
+		sg: sg, size: int(end - pos), pos: pos, end: end, settled: s.Size,
+		check: checker{end: upper}, chunk: -1,
+	}, nil
+}
+
+// Size implements storage.Stretch.
+func (st *stretch) Size() int { return st.size }
+
+// Next implements storage.Stretch.
+func (st *stretch) Next(buf []byte) (n int, lent []byte, err error) {
+	if st.pos == st.end {
+		return 0, nil, nil
+	}
+	b, isLent, err := st.read(buf[:min(int64(len(buf)), st.end-st.pos)])
+	if err == nil {
+		why := st.check.take(b)
+		if why == "" && st.pos+int64(len(b)) == st.end && !st.check.whole() {
+			why = "the last batch is cut off"
+		}
+		if why != "" {
+			err = st.sg.corrupt(st.pos, why)
+		}
+	}
+	if err != nil {
+		st.sg.suspect.Store(true)
+		return 0, nil, err
+	}
+	st.pos += int64(len(b))
+	if st.pos == st.end {
+		st.sg.remember(st.check.next, st.end)
+	}
+	if isLent {
+		return 0, b, nil
+	}
+	return len(b), nil, nil
+}
+
+// Close implements storage.Stretch.
+func (st *stretch) Close() {
+	st.leave()
+	st.sg.cache.release(st.sg)
+}
+
+// read returns the bytes at pos: those that fill buf, or less.
+func (st *stretch) read(buf []byte) (b []byte, lent bool, err error) {
+	at := segmentHeader + st.pos
+	if !vfs.IsDirect(st.sg.f) {
+		return buf, false, st.readFile(st.sg.f, buf, at)
+	}
+	i := at / chunkSize
+	if i != st.chunk {
+		st.leave()
+		st.enter(i)
+	}
+	buf = buf[:min(int64(len(buf)), (i+1)*chunkSize-at)]
+	switch st.from {
+	case fromPages:
+		if n := vfs.ReadCached(st.sg.paged(), buf, at); n > 0 {
+			return buf[:n], false, nil
+		}
+		st.sg.cache.read.evicted(st.sg, i)
+		st.from = fromChunk
+	case fillPages:
+		return buf, false, st.readFile(st.sg.paged(), buf, at)
+	case fromChunk:
+	}
+	return st.fromChunk(buf, int(at%chunkSize))
+}
+
+func (st *stretch) readFile(f vfs.File, buf []byte, at int64) error {
+	n, err := f.ReadAt(buf, at)
+	if n == len(buf) {
+		return nil
+	}
+	if err == nil || errors.Is(err, io.EOF) {
+		return st.sg.cutOff(at - segmentHeader + int64(n))
+	}
+	return err
+}
+
+// enter decides where chunk i comes from.
+func (st *stretch) enter(i int64) {
+	st.chunk = i
+	// What is written to the file later begins in the last block, which so
+	// never comes from a page that may be older than the file.
+	whole := (i+1)*chunkSize <= segmentHeader+st.settled
+	st.from = st.sg.cache.read.source(chunkKey{st.sg, i}, whole)
+	if st.from == fromChunk {
+		return
+	}
+	f := st.sg.paged()
+	switch {
+	case f == nil:
+		st.from = fromChunk
+	case st.from == fillPages:
+		vfs.Prefetch(f, i*chunkSize, min((1+aheadDepth)*chunkSize, segmentHeader+st.settled-i*chunkSize))
+	}
+}
+
+func (st *stretch) leave() {
+	if st.from == fillPages && st.chunk >= 0 && segmentHeader+st.pos == (st.chunk+1)*chunkSize {
+		st.sg.cache.read.filled(st.sg, st.chunk)
+	}
+	if st.held != nil {
+		st.sg.cache.read.takeBack(st.held)
+		st.held = nil
+	}
+	st.chunk = -1
+}
+
+// fromChunk lends what is at skip in the chunk, or copies it if too many chunks
+// are lent to readers who may take their time.
+func (st *stretch) fromChunk(buf []byte, skip int) (b []byte, lent bool, err error) {
+	if st.held != nil {
+		return (*st.held.buf)[skip : skip+len(buf)], true, nil
+	}
+	rc := st.sg.cache.read
+	covered, _ := st.sg.state()
+	need := int(min(chunkSize, segmentHeader+st.end-st.chunk*chunkSize))
+	c, err := rc.take(chunkKey{st.sg, st.chunk}, need, segmentHeader+covered)
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		err = st.sg.cutOff(st.pos)
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	rc.readAhead(st.sg, st.chunk, segmentHeader+covered)
+	if rc.lend() {
+		st.held = c
+		return (*c.buf)[skip : skip+len(buf)], true, nil
+	}
+	copy(buf, (*c.buf)[skip:])
+	rc.release(c)
+	return buf, false, nil
+}
+
+// paged is the segment's file by way of the page cache, nil if it cannot be
+// opened.
+func (sg *segment) paged() vfs.File {
+	sg.mu.Lock()
+	defer sg.mu.Unlock()
+	if sg.pages == nil && !sg.pageless {
+		f, err := sg.cache.c.FS.Open(segmentFullPath(sg.cache.c, sg.key))
+		sg.pages, sg.pageless = f, err != nil
+		if err != nil {
+			sg.pages = nil
+		}
+	}
+	return sg.pages
+}
