@@ -69,6 +69,7 @@ type Deferred interface {
 	// Estimate is about how many bytes AppendWithin would like to append.
 	Estimate() int
 	// AppendWithin is AppendTo with a bound: it keeps to limit bytes if it
-	// can. A Fetch must give one batch to get a reader past it.
-	AppendWithin(dst []byte, limit int) []byte
+	// can. A Fetch must give one batch to get a reader past it. What it adds
+	// to later is not among them, and costs no memory before it leaves.
+	AppendWithin(dst []byte, limit int, later *Later) []byte
 }

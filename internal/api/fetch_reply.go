@@ -11,7 +11,8 @@ import (
 )
 
 // fetchReply is a FetchResponse that is written as it is read: the records of
-// each partition go from the log straight into the bytes that leave. The
+// each partition go from the log straight into the bytes that leave, and those
+// that are many and not in memory are not even read before they leave. The
 // embedded response is never filled in; it answers for key and version. What
 // AppendWithin writes is, byte for byte, what kmsg would write: a test
 // compares the two in all versions.
@@ -29,13 +30,15 @@ var _ Deferred = (*fetchReply)(nil)
 const partitionOverhead = 128
 
 // Estimate implements Deferred.
-func (r *fetchReply) Estimate() int { return r.f.Estimate() + partitionOverhead }
+func (r *fetchReply) Estimate() int { return r.f.Estimate(true) + partitionOverhead }
 
 // AppendTo implements kmsg.Response.
-func (r *fetchReply) AppendTo(dst []byte) []byte { return r.AppendWithin(dst, r.Estimate()) }
+func (r *fetchReply) AppendTo(dst []byte) []byte {
+	return r.AppendWithin(dst, r.f.Estimate(false)+partitionOverhead, nil)
+}
 
-// AppendWithin implements Deferred.
-func (r *fetchReply) AppendWithin(dst []byte, limit int) []byte {
+// AppendWithin implements Deferred. Without later everything is read at once.
+func (r *fetchReply) AppendWithin(dst []byte, limit int, later *Later) []byte {
 	w := fetchWriter{version: r.Version, flexible: r.IsFlexible(), node: r.s.Broker.Config.NodeID, code: r.s.errorCode}
 	if w.version >= 1 {
 		dst = binary.BigEndian.AppendUint32(dst, 0) // ThrottleMillis
@@ -45,14 +48,14 @@ func (r *fetchReply) AppendWithin(dst []byte, limit int) []byte {
 		dst = binary.BigEndian.AppendUint32(dst, uint32(r.f.SessionID()))
 	}
 	parts := r.f.Answers()
-	reader := r.f.Reader(limit)
+	reader := r.f.Reader(limit, later != nil)
 	dst = w.count(dst, countTopics(parts))
 	for len(parts) > 0 {
 		n := sameTopic(parts)
 		dst = w.topic(dst, parts[0].Topic)
 		dst = w.count(dst, n)
 		for _, p := range parts[:n] {
-			dst = w.partition(dst, reader, p)
+			dst = w.partition(dst, reader, p, later)
 		}
 		dst = w.noTags(dst)
 		parts = parts[n:]
@@ -120,9 +123,15 @@ func (w *fetchWriter) topic(dst []byte, t broker.TopicRef) []byte {
 
 // partition reads a partition and writes its part of the answer. What is in
 // front of the records is known only when they have been read, so room is left
-// for it.
-func (w *fetchWriter) partition(dst []byte, reader *broker.FetchReader, p *broker.FetchPartition) []byte {
+// for it. Records that are read later belong between the two, and there are
+// then no others.
+func (w *fetchWriter) partition(dst []byte, reader *broker.FetchReader, p *broker.FetchPartition, later *Later) []byte {
 	start := len(dst)
+	if st, got := reader.Lend(p); st != nil {
+		dst = w.head(dst, &got, st.Size())
+		later.Add(len(dst), st)
+		return w.tags(dst, &got)
+	}
 	room := w.room(p.MaxBytes)
 	dst = append(dst, make([]byte, room)...)
 	dst, got := reader.Read(dst, p)

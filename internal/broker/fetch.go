@@ -253,11 +253,14 @@ func (f *Fetch) available(p *FetchPartition) (int64, error) {
 	return n, nil
 }
 
-// Estimate is about how many bytes of records the answer will have.
-func (f *Fetch) Estimate() int {
+// Estimate is about how many bytes of records the answer will have, without
+// those that a reader that may lend would not read but lend.
+func (f *Fetch) Estimate(lend bool) int {
 	var bytes int64
 	for i := range f.parts {
-		if n, err := f.available(&f.parts[i]); err == nil {
+		p := &f.parts[i]
+		n, err := f.available(p)
+		if err == nil && !(lend && n >= storage.LeastLent && p.log.Lends(p.Offset)) {
 			bytes += n
 		}
 	}

@@ -26,9 +26,15 @@ type FetchedPartition struct {
 // FetchReader reads the partitions of a Fetch, once its wait is over.
 type FetchReader struct {
 	f    *Fetch
-	left int
+	lend bool
+	left int  // bytes of records that the answer may still have
+	room int  // those of them that may be read
 	any  bool // some partition has given records
 }
+
+// mostBytes bounds the records of an answer, so that a connection's other
+// requests do not wait for too long.
+const mostBytes = 16 << 20
 
 // Answers lists the partitions that the answer names, in order: all of them,
 // or in an incremental session those with news. It is a list of what to Read.
@@ -52,10 +58,31 @@ func (f *Fetch) hasNews(p *FetchPartition) bool {
 	return b.HighWatermark != p.sentHW || b.Start != p.sentLogStart
 }
 
-// Reader returns a reader that gives at most limit bytes of records, but one
-// batch in any case.
-func (f *Fetch) Reader(limit int) *FetchReader {
-	return &FetchReader{f: f, left: min(limit, f.req.MaxBytes)}
+// Reader returns a reader that reads at most limit bytes of records, but one
+// batch in any case. One that may lend gives others to be read later.
+func (f *Fetch) Reader(limit int, lend bool) *FetchReader {
+	return &FetchReader{f: f, lend: lend, left: min(mostBytes, f.req.MaxBytes), room: limit}
+}
+
+// Lend returns the records of one partition as something that is to be read
+// later, if that is worth it: they are many, and not in memory. If it is not,
+// the stretch is nil, and Read must follow.
+func (r *FetchReader) Lend(p *FetchPartition) (storage.Stretch, FetchedPartition) {
+	if !r.lend || p.err != nil || p.diverging != nil {
+		return nil, FetchedPartition{}
+	}
+	limit := min(p.MaxBytes, r.left)
+	st, info := p.log.Lend(p.Offset, storage.ReadOptions{MaxBytes: limit, Committed: r.f.req.Committed})
+	if st == nil {
+		// What the reader was given room for does not count on these bytes.
+		if limit >= storage.LeastLent && p.log.Lends(p.Offset) {
+			r.room += limit
+		}
+		return nil, FetchedPartition{}
+	}
+	out := FetchedPartition{Topic: p.Topic, Index: p.Index, LeaderEpoch: -1, asked: p}
+	r.given(&out, info, st.Size())
+	return st, out
 }
 
 // Read appends the records of one partition to dst. The first partition that
@@ -75,19 +102,25 @@ func (r *FetchReader) Read(dst []byte, p *FetchPartition) ([]byte, FetchedPartit
 		out.Diverging, info.Bounds = p.diverging, p.log.Bounds()
 	default:
 		dst, info, out.Err = p.log.Read(dst, p.Offset, storage.ReadOptions{
-			MaxBytes:  max(min(p.MaxBytes, r.left), 0),
+			MaxBytes:  max(min(p.MaxBytes, r.left, r.room), 0),
 			Whole:     !r.any,
 			Committed: r.f.req.Committed,
 		})
 	}
 	n := len(dst) - start
+	r.room -= n
+	r.given(&out, info, n)
+	return dst, out
+}
+
+// given notes that a partition gives n bytes of records.
+func (r *FetchReader) given(out *FetchedPartition, info storage.ReadInfo, n int) {
 	r.any = r.any || n > 0
 	r.left -= n
-	r.finish(&out, info)
+	r.finish(out, info)
 	if r.f.session != nil {
-		r.f.session.sent(p.key(), out.HighWatermark, out.LogStart, n > 0)
+		r.f.session.sent(out.asked.key(), out.HighWatermark, out.LogStart, n > 0)
 	}
-	return dst, out
 }
 
 // finish fills in the ends of the log.

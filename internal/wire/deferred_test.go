@@ -19,7 +19,7 @@ type bulk struct {
 
 func (b *bulk) Estimate() int { return b.want }
 
-func (b *bulk) AppendWithin(dst []byte, limit int) []byte {
+func (b *bulk) AppendWithin(dst []byte, limit int, _ *api.Later) []byte {
 	*b.granted = append(*b.granted, limit)
 	return append(dst, make([]byte, max(min(b.want, limit), b.need))...)
 }

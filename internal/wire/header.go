@@ -92,7 +92,8 @@ func appendReplyHeader(dst []byte, correlation int32, r kmsg.Response) []byte {
 	return dst
 }
 
-// endReply fills in the size of the reply that starts at start.
-func endReply(dst []byte, start int) {
-	binary.BigEndian.PutUint32(dst[start:], uint32(len(dst)-start-sizeLen))
+// endReply fills in the size of the reply that starts at start, of which later
+// bytes are not in dst.
+func endReply(dst []byte, start, later int) {
+	binary.BigEndian.PutUint32(dst[start:], uint32(len(dst)-start-sizeLen+later))
 }

@@ -17,11 +17,12 @@ type Server struct {
 	cfg  Config
 	rows []*row // by API key; nil where nothing is served
 
-	buffers buffers
-	calls   sync.Pool
-	data    budget // Produce and Fetch requests
-	group   budget // all other requests
-	replies budget // Fetch answers
+	buffers  buffers
+	calls    sync.Pool
+	steppers sync.Pool // of *stepper
+	data     budget    // Produce and Fetch requests
+	group    budget    // all other requests
+	replies  budget    // Fetch answers
 
 	ctx    context.Context // ends when the connections are closed
 	cancel context.CancelFunc

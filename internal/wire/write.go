@@ -99,6 +99,9 @@ type reply struct {
 	conn *conn
 	buf  *buffer
 	held int64 // of the reply budget, for deferred replies in buf
+	// steps has what belongs between the bytes of buf; nil as long as no
+	// deferred reply has been in it.
+	steps *stepper
 }
 
 // add encodes the replies of a list of calls. What grows large is sent on the
@@ -115,7 +118,7 @@ func (o *reply) add(list *call) error {
 			return cl.reason
 		case silent, unanswered, broken:
 		}
-		if len(o.buf.b) >= writeSize {
+		if len(o.buf.b) >= writeSize || o.steps.waits() {
 			if err := o.send(); err != nil {
 				return err
 			}
@@ -130,15 +133,18 @@ func (o *reply) encode(cl *call) {
 	if !ok {
 		o.buf.b = appendReplyHeader(o.buf.b, cl.correlation, cl.resp)
 		o.buf.b = cl.resp.AppendTo(o.buf.b)
-		endReply(o.buf.b, start)
+		endReply(o.buf.b, start, 0)
 		return
 	}
 	want := int64(min(deferred.Estimate(), largestReply))
 	granted := o.conn.srv.replies.upTo(want)
 	o.conn.srv.buffers.grow(o.buf, int(granted)+minReply)
 	o.buf.b = appendReplyHeader(o.buf.b, cl.correlation, cl.resp)
-	o.buf.b = deferred.AppendWithin(o.buf.b, int(granted))
-	endReply(o.buf.b, start)
+	if o.steps == nil {
+		o.steps = o.conn.srv.newStepper(o.conn)
+	}
+	o.buf.b = deferred.AppendWithin(o.buf.b, int(granted), &o.steps.later)
+	endReply(o.buf.b, start, o.steps.later.Bytes())
 
 	used := int64(len(o.buf.b) - start)
 	o.held += used
@@ -151,6 +157,12 @@ func (o *reply) encode(cl *call) {
 
 // send writes what has been gathered.
 func (o *reply) send() error {
+	if o.steps.waits() {
+		err := o.steps.send(o.buf.b)
+		o.buf.b = o.buf.b[:0]
+		o.giveBack()
+		return err
+	}
 	b := o.buf.b
 	for len(b) > 0 {
 		n, err := o.conn.nc.Write(b[:min(len(b), writeSize)])
@@ -175,5 +187,8 @@ func (o *reply) giveBack() {
 
 func (o *reply) end() {
 	o.giveBack()
+	if o.steps != nil {
+		o.steps.end()
+	}
 	o.conn.srv.buffers.put(o.buf)
 }
