@@ -109,6 +109,6 @@ func (g *Group) bury(why Cause) {
 	for _, p := range g.pendingInOrder() {
 		g.dropPending(p)
 	}
-	g.since, g.generation, g.skipTo = 0, 0, 0
+	g.since, g.generation, g.skipTo, g.forgotten = 0, 0, 0, [2]int32{}
 	g.protocolType, g.subscribed = "", nil
 }
