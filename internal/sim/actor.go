@@ -33,7 +33,8 @@ type actor struct {
 	name   string // of the client: A, B, ...
 	role   role
 	group  int
-	conn   *conn
+	conns  [lanes]*conn
+	delays [lanes]delay
 	ids    int // member ids that it was given
 
 	m           *client.Machine
@@ -89,8 +90,8 @@ func (a *actor) runs() bool { return a.role == member && !a.dead && !a.gone && !
 func (a *actor) do(w *World) {
 	for !a.m.Idle() {
 		out := a.m.Take()
-		if out.Drop && a.conn != nil {
-			w.cut(a.conn)
+		if out.Drop {
+			w.cutOf(a)
 		}
 		if w.o.owners {
 			a.noticed(out.Notices)
@@ -167,10 +168,12 @@ func (a *actor) thrown(w *World, err error) {
 	a.gone, a.again = true, w.mono+time.Second
 }
 
-// cutOf ends the actor's connection, if it has one.
+// cutOf ends the actor's connections.
 func (w *World) cutOf(a *actor) {
-	if a.conn != nil {
-		w.cut(a.conn)
+	for _, c := range a.conns {
+		if c != nil {
+			w.cut(c)
+		}
 	}
 }
 
@@ -186,12 +189,15 @@ func (a *actor) receive(w *World, c *call) {
 	a.checkLease(w)
 	resp := fromGroup(c.body)
 	a.ownership.lease.Answered(c.sent, resp)
+	if b, ok := resp.(client.Beat); ok && b.Code == 0 && w.o.hasty {
+		a.ownership.lease.Answered(c.sent, client.Synced{})
+	}
 	a.m.Answer(w.mono, c.rid, resp)
 	a.do(w)
 	a.poll(w)
 }
 
-// disconnected is the end of the connection.
+// disconnected is the end of a connection.
 func (a *actor) disconnected(w *World) {
 	if a.role == member && !a.dead && !a.gone {
 		a.m.Disconnected(w.mono, false)

@@ -303,7 +303,7 @@ func (w *World) answered(c *call, body group.Response) {
 			w.alive(c)
 		}
 	}
-	c.body = body
+	c.body, c.deliverAfter = body, w.mono+c.takes
 	if c.conn != nil && c.conn.over {
 		w.historyLost(c)
 	}
@@ -319,6 +319,14 @@ const (
 	codeMemberIDRequired    group.Code = 79
 	codeFenced              group.Code = 82
 )
+
+func (w *World) checkAllBounds() {
+	for _, sh := range w.shards {
+		if sh.life != nil {
+			w.checkBounds(sh.life)
+		}
+	}
+}
 
 // checkBounds checks that a shard holds what is open and what exists, and no
 // more.

@@ -11,11 +11,12 @@ type weight struct {
 	n    int
 }
 
-var ordinary = []weight{{Take, 30}, {TakeAll, 6}, {Deliver, 30}, {Find, 10}, {Land, 4}, {Pass, 12}, {Act, 10}, {Start, 6}}
+var ordinary = []weight{{Take, 30}, {TakeAll, 6}, {Deliver, 30}, {Find, 10}, {Land, 4}, {Pass, 12}, {Act, 10}, {Start, 6}, {Flow, 2}}
 
 var faults = []weight{
 	{BreakConnection, 10},
 	{LoseConnection, 3},
+	{Delay, 10},
 	{SendTwice, 8},
 	{FailAppend, 2},
 	{RefuseAppend, 1},
@@ -66,6 +67,9 @@ func (w *World) advance(r *random) Event {
 			kind = FillDisk
 		case r.oneIn(w.o.chaos):
 			kind = draw(r, faults, faultTotal)
+			if w.o.owners && r.oneIn(2) {
+				kind = Delay // it is time that ownership rests on
+			}
 		case r.oneIn(5 - min(w.o.landing, 4)):
 			kind = Land
 			if w.o.landing > 1 && r.oneIn(2) {
@@ -73,6 +77,9 @@ func (w *World) advance(r *random) Event {
 			}
 		default:
 			kind = draw(r, ordinary, ordinaryTotal)
+		}
+		if kind == Pass && w.o.flows && !r.oneIn(8) {
+			kind = Flow
 		}
 		e := Event{Kind: kind}
 		if draw := amounts[kind]; draw != nil {
@@ -101,6 +108,8 @@ func (w *World) whom(k Kind) int {
 	switch about[k] {
 	case anActor:
 		return len(w.actors)
+	case aConnection:
+		return len(w.actors) * w.lanes()
 	case aShard:
 		return len(w.shards)
 	case theWorld:
@@ -111,6 +120,7 @@ func (w *World) whom(k Kind) int {
 // amounts draw an Event's number. Other kinds have none.
 var amounts = [kinds]func(r *random) uint64{
 	Pass:      func(r *random) uint64 { return ms(r, 0, 8*time.Second) },
+	Flow:      func(r *random) uint64 { return ms(r, 0, 8*time.Second) },
 	LateTimer: func(r *random) uint64 { return ms(r, 0, 500*time.Millisecond) },
 	Stall: func(r *random) uint64 {
 		if r.oneIn(3) {
@@ -124,7 +134,7 @@ var amounts = [kinds]func(r *random) uint64{
 		}
 		return ms(r, 0, time.Minute)
 	},
-	Act: anything, FailAppend: anything, Crash: anything, Move: anything, Land: anything, GrowTopic: anything, Resize: anything,
+	Act: anything, Delay: anything, FailAppend: anything, Crash: anything, Move: anything, Land: anything, GrowTopic: anything, Resize: anything,
 }
 
 func anything(r *random) uint64 { return r.next() >> 40 }

@@ -36,27 +36,104 @@ type call struct {
 	gen     *generation  // that the reply is about
 	passOf  bool         // a pass over all groups rather than a request
 	op      int          // of the history, -1 if it is in none
+
+	// takes is how long the answer is on its way; readAfter and deliverAfter are
+	// when the broker can have the request and the actor the answer.
+	takes                   time.Duration
+	readAfter, deliverAfter time.Duration
+}
+
+// delay is what holds up one of the next requests over a connection.
+type delay struct {
+	after  int // requests that get through before it
+	takes  time.Duration
+	answer bool // it is the answer that takes its time
+}
+
+// lanes is how many connections an actor may have. In worlds of owners JoinGroup
+// and SyncGroup have one of their own, as with franz-go: heartbeats overtake
+// them. Elsewhere all goes over the first.
+const lanes = 2
+
+// groupLane is the connection for JoinGroup and SyncGroup.
+const groupLane = 1
+
+// lanes is how many connections each actor has.
+func (w *World) lanes() int {
+	if w.o.owners {
+		return lanes
+	}
+	return 1
+}
+
+// lane says over which of its connections an actor sends a request.
+func (w *World) lane(req group.Request) int {
+	if w.o.owners {
+		switch req.(type) {
+		case group.Join, group.Sync:
+			return groupLane
+		}
+	}
+	return 0
 }
 
 // conn is one connection between an actor and the broker. The broker answers
 // in the order of the requests.
 type conn struct {
 	actor *actor
+	lane  int
 	calls []*call // sent and not answered, oldest first
 	// lost: nothing comes through any more, and nobody knows.
 	lost bool
 	over bool
 }
 
+// delay holds up one of the actor's next requests, or its answer.
+func (w *World) delay(a *actor, n uint64) bool {
+	r := random(n)
+	a.delays[r.below(w.lanes())] = delay{
+		after: r.below(2), answer: r.oneIn(2),
+		takes: millis(uint64(r.below(pick(&r, 3000, 12_000, 40_000)))),
+	}
+	return true
+}
+
 // push sends a request.
 func (w *World) push(a *actor, req group.Request, rid client.RequestID) *call {
-	if a.conn == nil {
-		a.conn = &conn{actor: a}
+	lane := w.lane(req)
+	if a.conns[lane] == nil {
+		a.conns[lane] = &conn{actor: a, lane: lane}
 	}
-	c := &call{w: w, actor: a, conn: a.conn, req: req, group: a.group, rid: rid, sent: w.mono, op: -1}
-	a.conn.calls = append(a.conn.calls, c)
+	to := a.conns[lane]
+	c := &call{w: w, actor: a, conn: to, req: req, group: a.group, rid: rid, sent: w.mono, op: -1}
+	to.calls = append(to.calls, c)
+	if d := &a.delays[lane]; d.after > 0 {
+		d.after--
+	} else if d.answer {
+		c.takes, *d = d.takes, delay{}
+	} else {
+		c.readAfter, *d = w.mono+d.takes, delay{}
+	}
 	w.historyCall(c)
 	return c
+}
+
+// freed is the earlier of a time, if there is one, and of when something gets
+// through again.
+func (c *conn) freed(now, at time.Duration, ok bool) (time.Duration, bool) {
+	for _, x := range c.calls {
+		for _, free := range []time.Duration{x.readAfter, x.deliverAfter} {
+			if free > now && (!ok || free < at) {
+				at, ok = free, true
+			}
+		}
+	}
+	return at, ok
+}
+
+// waits reports whether the actor has asked what has no answer yet.
+func (a *actor) waits() bool {
+	return slices.ContainsFunc(a.conns[:], func(c *conn) bool { return c != nil && len(c.calls) > 0 })
 }
 
 // readable returns the next request that the broker may read from the
@@ -68,7 +145,7 @@ func (w *World) readable(c *conn) *call {
 	open := 0
 	for _, x := range c.calls {
 		if !x.taken {
-			if open > 0 && open >= w.o.pipeline {
+			if w.mono < x.readAfter || open > 0 && open >= w.o.pipeline {
 				return nil
 			}
 			return x
@@ -81,8 +158,8 @@ func (w *World) readable(c *conn) *call {
 }
 
 // deliverable returns the answer that the actor gets next, or nil.
-func deliverable(c *conn) *call {
-	if c == nil || c.lost || c.over || len(c.calls) == 0 || c.calls[0].body == nil {
+func (w *World) deliverable(c *conn) *call {
+	if c == nil || c.lost || c.over || len(c.calls) == 0 || c.calls[0].body == nil || w.mono < c.calls[0].deliverAfter {
 		return nil
 	}
 	return c.calls[0]
@@ -98,8 +175,8 @@ func (w *World) cut(c *conn) {
 		}
 	}
 	c.calls = nil
-	if c.actor.conn == c {
-		c.actor.conn = nil
+	if at := &c.actor.conns[c.lane]; *at == c {
+		*at = nil
 	}
 }
 

@@ -28,7 +28,8 @@
 //   - A partition has at most one owner in a generation.
 //   - Nobody's session runs out before its time, or while it waits for us.
 //   - No two members own a partition at the same time, as rota/member keeps
-//     ownership, if they are all of its kind.
+//     ownership, if they are all of its kind; and whoever is given up owns
+//     nothing any more.
 //   - A fetched offset is the last that was committed, to the number.
 //   - A shard holds no more requests than are open, and no group that is gone.
 //

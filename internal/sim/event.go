@@ -29,6 +29,9 @@ const (
 	Act
 	// Start: shard Who is loaded after it has ended.
 	Start
+	// Flow: N milliseconds pass; timers run when they are due, and everything gets
+	// through at once that nothing holds up.
+	Flow
 
 	// BreakConnection: Who's connection ends, both sides know.
 	BreakConnection
@@ -72,14 +75,18 @@ const (
 	GrowTopic
 	// Resize: group.max.size changes.
 	Resize
+	// Delay: one of the next requests of Who's, or its answer, takes its time, and
+	// what comes after it on its connection; N says which and how long.
+	Delay
 
 	kinds // how many there are
 )
 
 var kindNames = [kinds]string{
-	"take", "take-all", "deliver", "find", "land", "pass", "act", "start",
+	"take", "take-all", "deliver", "find", "land", "pass", "act", "start", "flow",
 	"break-connection", "lose-connection", "send-twice", "fail-append", "refuse-append", "foreign-append", "crash", "move", "drain",
 	"find-fails", "jump-wall", "stall", "late-timer", "fill-disk", "die", "freeze", "dawdle", "throw", "hold-callback", "grow-topic", "resize",
+	"delay",
 }
 
 // target is what an Event of a kind is about.
@@ -87,15 +94,19 @@ type target uint8
 
 const (
 	anActor target = iota
+	aConnection
 	aShard
 	theWorld
 )
 
-// about has the target of each kind: an actor's where it says nothing.
+// about has the target of each kind: an actor where it says nothing. The
+// connections count on, lane after lane: the first of each actor has the
+// actor's number.
 var about = [kinds]target{
+	Take: aConnection, Deliver: aConnection, BreakConnection: aConnection, LoseConnection: aConnection, SendTwice: aConnection,
 	TakeAll: aShard, Land: aShard, Start: aShard, FailAppend: aShard, RefuseAppend: aShard, ForeignAppend: aShard,
 	Move: aShard, Drain: aShard, FillDisk: aShard,
-	Pass: theWorld, Crash: theWorld, JumpWall: theWorld, Stall: theWorld, LateTimer: theWorld, GrowTopic: theWorld, Resize: theWorld,
+	Pass: theWorld, Flow: theWorld, Crash: theWorld, JumpWall: theWorld, Stall: theWorld, LateTimer: theWorld, GrowTopic: theWorld, Resize: theWorld,
 }
 
 // String returns the kind as files have it.

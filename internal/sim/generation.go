@@ -38,6 +38,9 @@ const longestRebalance = 28 * time.Second
 // hold when it happens.
 func (g *groupState) follow(p *probe, e *group.Event, fx *group.Effects) {
 	w := p.w
+	if e.Kind == group.MemberDropped || e.Kind == group.MemberExpired {
+		w.checkGivenUp(p.g, e)
+	}
 	switch e.Kind { //nolint:exhaustive // other events change nothing of this
 	case group.RebalanceStarted:
 		if !g.preparing {

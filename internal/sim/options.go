@@ -27,14 +27,19 @@ type options struct {
 	// owners: everybody is a member as rota/member is one, and ownership is
 	// checked. Nobody takes a member's place or throws it out, as two processes
 	// with one instance id and operators do.
-	owners, trusting bool
+	owners, trusting, hasty bool
+	// session and rebalance are the timeouts of owners, if they all have the same:
+	// either may be the first to run out.
+	session, rebalance time.Duration
+	// flows: at times everything gets through at once that nothing holds up.
+	flows bool
 }
 
 func drawOptions(r *random, with setup) options {
 	history := with.history
 	o := options{
 		shards: 1 + r.below(3), groups: 1 + r.below(3), actors: 4 + r.below(6), pipeline: pick(r, 1, 1, 2, 8),
-		chaos: pick(r, 12, 25, 60, 400), landing: pick(r, 1, 3, 6), history: history, owners: with.owners, trusting: with.trusting,
+		chaos: pick(r, 12, 25, 60, 400), landing: pick(r, 1, 3, 6), history: history, owners: with.owners, trusting: with.trusting, hasty: with.hasty,
 		expireInterval: pick(r, time.Second, 20*time.Second, time.Minute), checks: pick(r, 8, 32, 128),
 	}
 	c := group.DefaultConfig()
@@ -49,6 +54,10 @@ func drawOptions(r *random, with setup) options {
 	}
 	if with.owners {
 		c.MaxSize = math.MaxInt32 // a group that is full throws out members that come back late
+		o.groups, o.shards, o.actors, o.flows = 1, 1, 2+r.below(4), !r.oneIn(3)
+		o.chaos = pick(r, 8, 16, 60)
+		o.session = pick(r, 0, 10*time.Second, 30*time.Second)
+		o.rebalance = pick(r, 6*time.Second, 15*time.Second)
 	}
 	o.group = c
 	return o

@@ -1,10 +1,12 @@
 package sim
 
 import (
+	"maps"
 	"slices"
 	"time"
 
 	"rota/internal/client"
+	"rota/internal/group"
 )
 
 // What rota/member promises of ownership: no two members own a partition at the
@@ -31,6 +33,25 @@ func newOwnership(c *client.Config, trusting bool) ownership {
 // live reports whether the actor owns a partition at this moment.
 func (a *actor) live(p client.Partition, now time.Duration) bool {
 	return a.role == member && !a.gone && !a.dead && a.ownership.owns[p] && now < a.ownership.lease.Until()
+}
+
+// checkGivenUp checks that a member that has been given up owns nothing any
+// more: what it had may be another's at once.
+func (w *World) checkGivenUp(g int, e *group.Event) {
+	if !w.o.owners {
+		return
+	}
+	for _, a := range w.actors {
+		if a.group != g || a.role != member || a.m.Generation().MemberID != e.Member.ID {
+			continue
+		}
+		w.count("given up")
+		for _, p := range slices.SortedFunc(maps.Keys(a.ownership.owns), client.Partition.Compare) {
+			if a.live(p, w.mono) {
+				w.fail("ownership", "%s owns %v of group %d for another %s, and is given up: %s", a.name, p, g, a.ownership.lease.Until()-w.mono, e.Cause)
+			}
+		}
+	}
 }
 
 // checkLease gives up what is owned when the lease has ended.

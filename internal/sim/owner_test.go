@@ -7,7 +7,7 @@ import (
 // TestOwnershipSeeds plays groups of members that keep what rota/member keeps
 // of ownership, under every fault.
 func TestOwnershipSeeds(t *testing.T) {
-	n := max(*seeds/4, min(*seeds, 20)) // one after the other
+	n := max(*seeds/4, min(*seeds, 40)) // one after the other
 	counts := map[string]int{}
 	for seed := range uint64(n) {
 		r := once(*firstSeed+seed, *steps, setup{owners: true})
@@ -19,20 +19,29 @@ func TestOwnershipSeeds(t *testing.T) {
 		}
 	}
 	t.Log(counts)
-	for _, k := range []string{"ownership", "lease ended"} {
+	for _, k := range []string{"ownership", "lease ended", "given up"} {
 		if counts[k] == 0 {
 			t.Errorf("there was no %s", k)
 		}
 	}
 }
 
-// TestOwnershipCanFail: members that never doubt what they own do own it
-// together with others.
+// TestOwnershipCanFail: members that never doubt what they own, or go by
+// heartbeats while their SyncGroup is on its way, do own it together with
+// others.
 func TestOwnershipCanFail(t *testing.T) {
-	for seed := range uint64(100) {
-		if r := once(seed, 2000, setup{owners: true, trusting: true}); r.Failure != nil && r.Failure.Rule == "ownership" {
-			return
-		}
+	for name, with := range map[string]setup{
+		"trusting": {owners: true, trusting: true},
+		"hasty":    {owners: true, hasty: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for seed := range uint64(200) {
+				if r := once(seed, 2000, with); r.Failure != nil && r.Failure.Rule == "ownership" {
+					t.Logf("seed %d: %v", seed, r.Failure)
+					return
+				}
+			}
+			t.Error("nobody has noticed")
+		})
 	}
-	t.Error("nobody has noticed")
 }

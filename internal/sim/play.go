@@ -14,6 +14,13 @@ func (w *World) play(e Event) bool {
 	switch about[e.Kind] {
 	case anActor:
 		return who < len(w.actors) && onActor[e.Kind](w, w.actors[who], e.N)
+	case aConnection:
+		n := len(w.actors)
+		if who >= n*w.lanes() {
+			return false
+		}
+		c := w.actors[who%n].conns[who/n]
+		return c != nil && onConnection[e.Kind](w, c, e.N)
 	case aShard:
 		return who < len(w.shards) && onShard[e.Kind](w, w.shards[who], e.N)
 	case theWorld:
@@ -22,16 +29,20 @@ func (w *World) play(e Event) bool {
 	return false
 }
 
-// onActor, onShard and onWorld do what the kinds say. Each reports whether it
-// could be done.
+// onActor, onConnection, onShard and onWorld do what the kinds say. Each reports
+// whether it could be done.
 var onActor = [kinds]func(w *World, a *actor, n uint64) bool{
-	Take: (*World).take1, Deliver: (*World).deliver1, Find: (*World).find, FindFails: (*World).findFails,
-	Act:             func(w *World, a *actor, n uint64) bool { return a.act(w, n) },
-	BreakConnection: (*World).breakConnection, LoseConnection: (*World).loseConnection, SendTwice: (*World).sendTwice,
-	Die: (*World).die, Freeze: (*World).freeze,
+	Find: (*World).find, FindFails: (*World).findFails,
+	Act:   func(w *World, a *actor, n uint64) bool { return a.act(w, n) },
+	Delay: (*World).delay, Die: (*World).die, Freeze: (*World).freeze,
 	Dawdle:       func(_ *World, a *actor, _ uint64) bool { return a.up() && flip(&a.dawdles) },
 	Throw:        func(_ *World, a *actor, _ uint64) bool { return a.up() && set(&a.throws) },
 	HoldCallback: func(_ *World, a *actor, _ uint64) bool { return a.up() && set(&a.holds) },
+}
+
+var onConnection = [kinds]func(w *World, c *conn, n uint64) bool{
+	Take: (*World).take1, Deliver: (*World).deliver1,
+	BreakConnection: (*World).breakConnection, LoseConnection: (*World).loseConnection, SendTwice: (*World).sendTwice,
 }
 
 var onShard = [kinds]func(w *World, sh *shard, n uint64) bool{
@@ -47,6 +58,7 @@ var onWorld = [kinds]func(w *World, n uint64) bool{
 		w.pass(millis(n))
 		return true
 	},
+	Flow: (*World).flow,
 	JumpWall: func(w *World, n uint64) bool {
 		w.wall += int64(n) - jumpBack
 		return true
@@ -70,8 +82,8 @@ func flip(b *bool) bool {
 	return true
 }
 
-func (w *World) take1(a *actor, _ uint64) bool {
-	x := w.readable(a.conn)
+func (w *World) take1(c *conn, _ uint64) bool {
+	x := w.readable(c)
 	if x == nil {
 		return false
 	}
@@ -79,9 +91,9 @@ func (w *World) take1(a *actor, _ uint64) bool {
 	return true
 }
 
-func (w *World) deliver1(a *actor, _ uint64) bool {
-	x := deliverable(a.conn)
-	if x == nil || a.frozen {
+func (w *World) deliver1(c *conn, _ uint64) bool {
+	x := w.deliverable(c)
+	if x == nil || c.actor.frozen {
 		return false
 	}
 	w.deliver(x)
@@ -104,17 +116,19 @@ func (w *World) found(a *actor, answer client.Found) bool {
 	return true
 }
 
-func (w *World) breakConnection(a *actor, _ uint64) bool {
-	if a.conn == nil || len(a.conn.calls) == 0 {
+// breakConnection ends a connection, and with it all that its actor has: whoever
+// loses one gives up what it has asked on the others.
+func (w *World) breakConnection(c *conn, _ uint64) bool {
+	if len(c.calls) == 0 {
 		return false
 	}
-	w.cut(a.conn)
-	a.disconnected(w)
+	w.cutOf(c.actor)
+	c.actor.disconnected(w)
 	return true
 }
 
-func (w *World) loseConnection(a *actor, _ uint64) bool {
-	return a.conn != nil && !a.conn.lost && len(a.conn.calls) > 0 && set(&a.conn.lost)
+func (w *World) loseConnection(c *conn, _ uint64) bool {
+	return !c.lost && len(c.calls) > 0 && set(&c.lost)
 }
 
 // up reports whether a member's process is there, running or not.
@@ -141,16 +155,16 @@ func (w *World) freeze(a *actor, _ uint64) bool {
 
 // sendTwice breaks the connection and sends its oldest request once more on
 // another one, without anybody but the network knowing.
-func (w *World) sendTwice(a *actor, _ uint64) bool {
-	if a.conn == nil || len(a.conn.calls) == 0 || a.conn.lost {
+func (w *World) sendTwice(c *conn, _ uint64) bool {
+	if len(c.calls) == 0 || c.lost {
 		return false
 	}
-	old := a.conn.calls[0]
+	old := c.calls[0]
 	if old.body != nil {
 		return false
 	}
-	w.cut(a.conn)
-	w.push(a, old.req, old.rid)
+	w.cut(c)
+	w.push(c.actor, old.req, old.rid)
 	return true
 }
 
@@ -264,8 +278,10 @@ func (w *World) takeAll(sh *shard, _ uint64) bool {
 	}
 	var calls []*call
 	for _, a := range w.actors {
-		if x := w.readable(a.conn); x != nil && w.shardOf(x.group) == sh {
-			calls = append(calls, x)
+		for _, c := range a.conns {
+			if x := w.readable(c); x != nil && w.shardOf(x.group) == sh {
+				calls = append(calls, x)
+			}
 		}
 	}
 	if len(calls) == 0 {
@@ -297,6 +313,52 @@ func (w *World) pass(d time.Duration) {
 		w.runTimers()
 	}
 	w.to(end)
+}
+
+// flow lets time go by in which everything gets through that nothing holds up.
+func (w *World) flow(n uint64) bool {
+	end := w.mono + millis(n)
+	for round := 0; w.failure == nil; round++ {
+		if w.carry() {
+			if round > 100_000 {
+				w.fail("busy", "no end of requests at %s", w.mono)
+			}
+			continue
+		}
+		next, ok := w.deadline()
+		for _, a := range w.actors {
+			for _, c := range a.conns {
+				if c != nil {
+					next, ok = c.freed(w.mono, next, ok)
+				}
+			}
+		}
+		if !ok || next > end {
+			break
+		}
+		w.to(max(next, w.mono))
+		w.runTimers()
+	}
+	w.to(end)
+	return true
+}
+
+// carry lets through what is on its way, one step of each. It reports whether
+// there was anything.
+func (w *World) carry() bool {
+	any := false
+	for _, sh := range w.shards {
+		any = w.landOldest(sh, 0) || any
+	}
+	for _, a := range w.actors {
+		any = w.find(a, 0) || any
+		for lane := range a.conns {
+			any = a.conns[lane] != nil && w.take1(a.conns[lane], 0) || any
+			any = a.conns[lane] != nil && w.deliver1(a.conns[lane], 0) || any
+		}
+	}
+	w.checkAllBounds()
+	return any
 }
 
 // to moves both clocks.

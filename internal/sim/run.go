@@ -41,6 +41,9 @@ type setup struct {
 	owners bool
 	// trusting: leases do not end, to see that they have to.
 	trusting bool
+	// hasty: an assignment counts as had while its SyncGroup is on its way, to see
+	// that it must not.
+	hasty bool
 	// spoil breaks what groups say, to see that it is noticed.
 	spoil func(*group.Effects)
 }

@@ -67,10 +67,7 @@ func (w *World) calm() {
 	}
 	w.setChecking(false)
 	for _, a := range w.actors {
-		if a.conn != nil && a.conn.lost {
-			w.cut(a.conn)
-			a.disconnected(w)
-		}
+		w.reconnect(a)
 		if a.role != member || a.dead {
 			continue
 		}
@@ -84,6 +81,24 @@ func (w *World) calm() {
 			a.m.Subscribe(w.mono, a.topics)
 		}
 		a.tick(w)
+	}
+}
+
+// reconnect ends what holds up an actor's connections, and those that are lost.
+func (w *World) reconnect(a *actor) {
+	lost := false
+	a.delays = [lanes]delay{}
+	for _, c := range a.conns {
+		if c != nil {
+			lost = lost || c.lost
+			for _, x := range c.calls {
+				x.takes, x.readAfter, x.deliverAfter = 0, 0, 0
+			}
+		}
+	}
+	if lost {
+		w.cutOf(a)
+		a.disconnected(w)
 	}
 }
 
@@ -116,12 +131,9 @@ func (w *World) exchange() bool {
 			w.landed(l, sh.disk.batches[sh.disk.durable-1].seq, 0)
 		}
 	}
-	for i := range w.actors {
-		for _, k := range []Kind{Find, Take, Deliver} {
-			if w.step(Event{Kind: k, Who: uint8(i)}) {
-				any = true
-			}
-		}
+	if w.carry() {
+		any = true
+		w.steps++
 	}
 	return any
 }
@@ -134,7 +146,7 @@ func (w *World) agreed() bool {
 		}
 	}
 	for _, a := range w.actors {
-		if a.conn != nil && len(a.conn.calls) > 0 {
+		if a.waits() {
 			return false
 		}
 	}
@@ -226,7 +238,7 @@ func (w *World) stuck() {
 		w.fail("stuck", "group %s is not stable after %s without faults\n%s", s.name, patience, text)
 	}
 	if w.failure == nil {
-		open := slices.IndexFunc(w.actors, func(a *actor) bool { return a.conn != nil && len(a.conn.calls) > 0 })
+		open := slices.IndexFunc(w.actors, (*actor).waits)
 		w.fail("stuck", "%s waits for an answer", w.actors[open].name)
 	}
 }

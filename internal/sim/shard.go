@@ -173,8 +173,8 @@ func (w *World) over(l *life) {
 // durable.
 func (w *World) crash(n uint64) bool {
 	for _, a := range w.actors {
-		if a.conn != nil {
-			w.cut(a.conn)
+		if a.conns != [lanes]*conn{} {
+			w.cutOf(a)
 			a.disconnected(w)
 		}
 	}

@@ -29,7 +29,7 @@ func Shrink(c *Case, f *RuleError) (*Case, *RuleError) {
 	}
 	s.try(s.with(s.c.Events, false))
 	for who := range uint8(32) {
-		s.try(s.without(func(e Event) bool { return e.Who == who && about[e.Kind] == anActor }))
+		s.try(s.without(func(e Event) bool { return e.Who == who && about[e.Kind] <= aConnection }))
 	}
 	for k := range kinds {
 		s.try(s.without(func(e Event) bool { return e.Kind == k }))

@@ -117,6 +117,9 @@ func (w *World) newActor(i int, r *random) *actor {
 	}
 	a.session = time.Duration(6+r.below(10)) * time.Second
 	a.rebalance = time.Duration(8+r.below(20)) * time.Second // longer than it takes to hear of a rebalance
+	if w.o.session > 0 {
+		a.session, a.rebalance = w.o.session, w.o.rebalance
+	}
 	if a.role == rude && a.instance == nil {
 		a.joinVersion = pick[int16](r, 0, 1, 3, 4, 9)
 	}
@@ -130,7 +133,9 @@ func (w *World) newActor(i int, r *random) *actor {
 		AutoCommit:         r.oneIn(3) && !w.o.history, // of the history are commits of one offset
 		AutoCommitInterval: 2 * time.Second,
 	}
-	a.config.EveryCall = w.o.owners
+	if w.o.owners {
+		a.config.EveryCall, a.config.RequestTimeout = true, pick(r, 10*time.Second, 30*time.Second, 30*time.Second)
+	}
 	a.topics = slices.Clone(topicNames[:1+r.below(2)])
 	a.newMachine(w)
 	return a
@@ -208,11 +213,7 @@ func (w *World) step(e Event) (done bool) {
 	w.stats.Events[e.Kind]++
 	w.hash(uint64(e.Kind)<<56 ^ uint64(e.Who)<<48 ^ e.N)
 	w.hash(uint64(w.mono))
-	for _, sh := range w.shards {
-		if sh.life != nil {
-			w.checkBounds(sh.life)
-		}
-	}
+	w.checkAllBounds()
 	if w.steps%512 == 0 {
 		w.compareReplay(w.shards[w.steps/512%len(w.shards)])
 	}
