@@ -37,6 +37,9 @@
 // of it with its next heartbeat, and ends. So it is with a member that an
 // operator throws out, and with a cooperative one that comes back to a rebalance
 // of a group which has reached group.max.size: others have its place already.
+// And so with a JoinGroup that the network holds back until the member has given
+// up its connection and joined over another one: the group goes by the old one
+// until a heartbeat tells the member.
 //
 // # Callbacks
 //

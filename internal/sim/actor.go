@@ -35,7 +35,8 @@ type actor struct {
 	group  int
 	conns  [lanes]*conn
 	delays [lanes]delay
-	ids    int // member ids that it was given
+	late   []*call // sent over connections that have ended, and not read
+	ids    int     // member ids that it was given
 
 	m           *client.Machine
 	config      client.Config

@@ -17,6 +17,7 @@ var faults = []weight{
 	{BreakConnection, 10},
 	{LoseConnection, 3},
 	{Delay, 10},
+	{Late, 8},
 	{SendTwice, 8},
 	{FailAppend, 2},
 	{RefuseAppend, 1},

@@ -98,6 +98,20 @@ func (w *World) delay(a *actor, n uint64) bool {
 	return true
 }
 
+// late has the broker read what was sent over a connection that has ended. In
+// worlds of owners that does not happen: a JoinGroup from before the last one
+// has the others share out what its member owns, and no clock tells it.
+func (w *World) late(a *actor, _ uint64) bool {
+	if len(a.late) == 0 {
+		return false
+	}
+	c := a.late[0]
+	a.late = a.late[1:]
+	w.count("read late")
+	w.read(c)
+	return true
+}
+
 // push sends a request.
 func (w *World) push(a *actor, req group.Request, rid client.RequestID) *call {
 	lane := w.lane(req)
@@ -165,10 +179,18 @@ func (w *World) deliverable(c *conn) *call {
 	return c.calls[0]
 }
 
+// maxLate is how many requests of an actor may come late.
+const maxLate = 8
+
 // cut ends a connection. What the broker has read goes on; its answers go
-// nowhere.
+// nowhere. So do those to what it reads later.
 func (w *World) cut(c *conn) {
 	c.over = true
+	for _, x := range c.calls {
+		if !x.taken && !w.o.owners && !w.o.history && !w.calmed && len(c.actor.late) < maxLate {
+			c.actor.late = append(c.actor.late, x)
+		}
+	}
 	for _, x := range c.calls {
 		if !x.taken || x.body != nil {
 			w.historyLost(x)

@@ -78,6 +78,8 @@ const (
 	// Delay: one of the next requests of Who's, or its answer, takes its time, and
 	// what comes after it on its connection; N says which and how long.
 	Delay
+	// Late: the broker reads what Who has sent before its connection ended.
+	Late
 
 	kinds // how many there are
 )
@@ -86,7 +88,7 @@ var kindNames = [kinds]string{
 	"take", "take-all", "deliver", "find", "land", "pass", "act", "start", "flow",
 	"break-connection", "lose-connection", "send-twice", "fail-append", "refuse-append", "foreign-append", "crash", "move", "drain",
 	"find-fails", "jump-wall", "stall", "late-timer", "fill-disk", "die", "freeze", "dawdle", "throw", "hold-callback", "grow-topic", "resize",
-	"delay",
+	"delay", "late",
 }
 
 // target is what an Event of a kind is about.

@@ -34,7 +34,7 @@ func (w *World) play(e Event) bool {
 var onActor = [kinds]func(w *World, a *actor, n uint64) bool{
 	Find: (*World).find, FindFails: (*World).findFails,
 	Act:   func(w *World, a *actor, n uint64) bool { return a.act(w, n) },
-	Delay: (*World).delay, Die: (*World).die, Freeze: (*World).freeze,
+	Delay: (*World).delay, Late: (*World).late, Die: (*World).die, Freeze: (*World).freeze,
 	Dawdle:       func(_ *World, a *actor, _ uint64) bool { return a.up() && flip(&a.dawdles) },
 	Throw:        func(_ *World, a *actor, _ uint64) bool { return a.up() && set(&a.throws) },
 	HoldCallback: func(_ *World, a *actor, _ uint64) bool { return a.up() && set(&a.holds) },

@@ -177,6 +177,7 @@ func (w *World) crash(n uint64) bool {
 			w.cutOf(a)
 			a.disconnected(w)
 		}
+		a.late = nil
 	}
 	for _, sh := range w.shards {
 		flight := len(sh.disk.batches) - sh.disk.durable

@@ -109,7 +109,7 @@ func expected(k group.EventKind, c group.Cause) bool {
 // others are what Stats.Other must have.
 var others = []string{
 	"append misplaced", "append refused", "callback failed", "commit done", "commit given up", "forgiven", "log compared",
-	"member closes", "member fenced", "member gives up", "member restarts", "member unsubscribes", "settled",
+	"member closes", "member fenced", "member gives up", "member restarts", "member unsubscribes", "read late", "settled",
 	"subscription changes", "topic forgotten",
 }
 
