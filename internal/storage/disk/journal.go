@@ -3,7 +3,6 @@ package disk
 import (
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"log/slog"
 	"path/filepath"
 	"sync"
@@ -183,7 +182,7 @@ func (j *journal) gather(a *journalFile, f storage.Flush, need int64) {
 	for i := range f.Frames {
 		frame := &f.Frames[i]
 		head := frameHead{
-			salt: a.salt, flush: f.Number, payloadCRC: crc32.Checksum(frame.Batch, castagnoli),
+			salt: a.salt, flush: f.Number, payloadCRC: payloadCRC(frame),
 			partition: frame.Partition, epoch: frame.Epoch, offset: frame.Offset,
 			length: len(frame.Batch), kind: frame.Kind,
 		}
