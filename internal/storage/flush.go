@@ -1,6 +1,9 @@
 package storage
 
-import "time"
+import (
+	"runtime"
+	"time"
+)
 
 // flight is a flush on its way: the medium's view of it and what must be done
 // when it lands. Flights are reused.
@@ -88,6 +91,10 @@ func (s *Store) flushLoop() {
 		case turnWait:
 			<-s.wakeFlusher
 		case turnFlush:
+			// Whoever can run now may be about to append: one write for all of
+			// them costs less than one for each. If nobody can, this is over
+			// at once.
+			runtime.Gosched()
 			if f := s.gather(); f != nil {
 				s.wroteBytes(f.bytes)
 				f.began = time.Since(s.began)
