@@ -49,6 +49,8 @@ func AlignedCost(n int) int64 {
 	return (int64(n) + directBlock + page - 1) / page * page
 }
 
-// directBlock is what offsets, sizes and addresses of direct calls are
+// DirectBlock is what offsets, sizes and addresses of direct calls are
 // multiples of: no device asks for more.
-const directBlock = 4096
+const DirectBlock = 4096
+
+const directBlock = DirectBlock

@@ -9,23 +9,24 @@ import (
 	"unsafe"
 )
 
-// directStep bounds one call.
+// directStep bounds what one call copies.
 const directStep = 1 << 20
 
-// directBuffers holds aligned memory: a step and the blocks at its ends.
+// directBuffers holds aligned memory: a step and two blocks.
 var directBuffers = sync.Pool{New: func() any {
 	b := Aligned(directStep + 2*directBlock)
 	return &b
 }}
 
 // directFile is a file opened with O_DIRECT. It rounds to whole blocks what it
-// is asked for, through a buffer.
+// is asked for, through a buffer where it must.
 type directFile struct {
 	osFile
 	// last is the content of the block that the last write ended in, at
 	// position lastAt; -1: not known. Only the one who writes uses it.
 	last   [directBlock]byte
 	lastAt int64
+	pieces [][]byte // scratch space of WriteVec
 }
 
 func (osFS) openDirect(name string, create bool) (File, error) {
@@ -74,45 +75,12 @@ func isAligned(p []byte, off int64) bool {
 	return (int64(uintptr(unsafe.Pointer(unsafe.SliceData(p))))|off|int64(len(p)))&(directBlock-1) == 0
 }
 
-// WriteAt writes whole blocks around p. What was in the first and the last of
-// them is kept.
+// WriteAt is WriteVec of one piece.
 func (f *directFile) WriteAt(p []byte, off int64) (int, error) {
-	buf, _ := directBuffers.Get().(*[]byte)
-	defer directBuffers.Put(buf)
-	done := 0
-	for done < len(p) {
-		at := off + int64(done)
-		skip := int(at & (directBlock - 1))
-		n := min(len(p)-done, directStep)
-		blocks := (*buf)[:(skip+n+directBlock-1)&^(directBlock-1)]
-		if err := f.fill(blocks, at-int64(skip), skip, skip+n); err != nil {
-			return done, err
-		}
-		copy(blocks[skip:], p[done:done+n])
-		if _, err := f.File.WriteAt(blocks, at-int64(skip)); err != nil {
-			f.lastAt = -1
-			return done, err
-		}
-		copy(f.last[:], blocks[len(blocks)-directBlock:])
-		f.lastAt = at - int64(skip) + int64(len(blocks)-directBlock)
-		done += n
+	if err := f.WriteVec([][]byte{p}, off); err != nil {
+		return 0, err
 	}
-	return done, nil
-}
-
-// fill puts into blocks, which are for position at, what the file has there
-// before from and behind to.
-func (f *directFile) fill(blocks []byte, at int64, from, to int) error {
-	if from > 0 {
-		if err := f.readBlock(blocks[:directBlock], at); err != nil {
-			return err
-		}
-	}
-	tail := len(blocks) - directBlock
-	if to == len(blocks) || tail == 0 && from > 0 {
-		return nil
-	}
-	return f.readBlock(blocks[tail:], at+int64(tail))
+	return len(p), nil
 }
 
 // readBlock reads one block; behind the end of the file there are zeros.
@@ -126,18 +94,6 @@ func (f *directFile) readBlock(b []byte, at int64) error {
 		return err
 	}
 	clear(b[n:])
-	return nil
-}
-
-// WriteVec is WriteAt piece by piece.
-func (f *directFile) WriteVec(bufs [][]byte, off int64) error {
-	for _, b := range bufs {
-		n, err := f.WriteAt(b, off)
-		if err != nil {
-			return err
-		}
-		off += int64(n)
-	}
 	return nil
 }
 

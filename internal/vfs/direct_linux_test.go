@@ -1,0 +1,59 @@
+package vfs
+
+import (
+	"bytes"
+	"path/filepath"
+	"testing"
+	"unsafe"
+)
+
+// Pieces that lie in their place are not copied, but for the blocks that they
+// share with their neighbours.
+func TestDirectWriteCopiesBlocksAtEndsOnly(t *testing.T) {
+	f, err := CreateDirect(OS(), filepath.Join(t.TempDir(), "f"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	df, ok := f.(*directFile)
+	if !ok {
+		t.Skip("the temporary folder's file system has no direct files")
+	}
+	const lead, size = 100, 10 * directBlock
+	memory := Aligned(lead + 2*size)
+	for i := range memory {
+		memory[i] = byte(i>>12 + i)
+	}
+	placed := memory[lead : lead+size]
+	elsewhere := append([]byte(nil), memory[lead+size:]...)
+	if uintptr(unsafe.Pointer(&elsewhere[0]))&(directBlock-1) == (lead+size)&(directBlock-1) {
+		t.Fatal("the second piece lies in its place by chance")
+	}
+	if _, err := f.WriteAt(memory[:lead], 0); err != nil {
+		t.Fatal(err)
+	}
+	w := directWrite{f: df, room: Aligned(directStep + 2*directBlock), end: directStep, at: 0, used: lead}
+	copy(w.room, memory[:lead])
+	if n := w.take(placed); n != size-lead {
+		t.Errorf("%d bytes of the first piece are taken, want %d", n, size-lead)
+	}
+	if got := len(w.pieces); got != 2 || &w.pieces[1][0] != &memory[directBlock] || len(w.pieces[1]) != size-directBlock {
+		t.Errorf("%d pieces, the second is not the memory it came from", got)
+	}
+	if n := w.take(placed[size-lead:]); n != lead {
+		t.Errorf("%d bytes of the first piece's end are taken, want %d", n, lead)
+	}
+	if n := w.take(elsewhere); n != size || len(w.pieces) != 2 {
+		t.Errorf("%d bytes of the second piece are taken into %d pieces, want all of them copied", n, len(w.pieces)-2)
+	}
+	if err := w.finish(); err != nil {
+		t.Fatal(err)
+	}
+	got := make([]byte, len(memory))
+	if _, err := f.ReadAt(got, 0); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, memory) {
+		t.Error("the file has other bytes")
+	}
+}
