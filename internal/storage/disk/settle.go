@@ -5,18 +5,17 @@ import (
 	"io/fs"
 	"path/filepath"
 
-	"rota/internal/record"
 	"rota/internal/storage"
 	"rota/internal/vfs"
 )
 
 const (
-	// writeStep bounds one write to a segment, so that a round does not stand
-	// in the way of the journal.
-	writeStep = 1 << 20
 	// eachLimit is how many files are synced one by one; more are cheaper
 	// together.
 	eachLimit = 6
+	// eachLimitUnsynced is the same where the journal is not synced: together
+	// means the journal too, all of which would go to the device for nothing.
+	eachLimitUnsynced = 64
 )
 
 // settler is the state of Settle and Remove, which one goroutine calls.
@@ -27,6 +26,7 @@ type settler struct {
 	// durable.
 	unsynced bool
 	buf      []byte
+	pieces   [][]byte // scratch space of writeRun
 }
 
 func (st *settler) open(c Config) (err error) {
@@ -115,42 +115,18 @@ func (m *Medium) prepare(r *round, moves []storage.Move) error {
 			return err
 		}
 	}
-	files := 0
+	r.few = countFiles(moves) <= m.eachLimit()
 	for i := range moves {
-		files += 1 + len(moves[i].Writes)
-		for j := range moves[i].Writes {
-			if len(moves[i].Writes[j].Aborted) > 0 {
-				files++
-			}
-		}
-	}
-	r.few = files <= eachLimit
-	for i := range moves {
-		p := moves[i].Manifest.Partition
-		for j := range moves[i].Writes {
-			w := &moves[i].Writes[j]
-			sg, err := m.writeSegment(r, p, w, moves[i].Manifest)
-			if err != nil {
+		manifest := moves[i].Manifest
+		for left := moves[i].Writes; len(left) > 0; {
+			n := runLength(left)
+			if err := m.prepareSegment(r, manifest, left[:n]); err != nil {
 				return err
 			}
-			r.names = append(r.names, filepath.Join(m.c.Dir, segmentPath(p, w.Token)))
-			f, made, err := m.writeAborted(sg, w)
-			if r.few {
-				r.segments = append(r.segments, sg)
-			} else {
-				m.segments.release(sg)
-			}
-			if f != nil {
-				err = r.add(f, filepath.Join(m.c.Dir, abortedPath(p, w.Token)))
-			}
-			if made {
-				r.addFolder(filepath.Join(m.c.Dir, segmentFolder(p)))
-			}
-			if err != nil {
-				return err
-			}
+			left = left[n:]
 		}
-		f, err := m.writeManifest(moves[i].Manifest)
+		p := manifest.Partition
+		f, err := m.writeManifest(manifest)
 		if err != nil {
 			return err
 		}
@@ -197,16 +173,69 @@ func (m *Medium) sync(r *round) error {
 	return nil
 }
 
+func (m *Medium) eachLimit() int {
+	if m.c.Durability == Fsync {
+		return eachLimit
+	}
+	return eachLimitUnsynced
+}
+
+// countFiles is how many files a round writes.
+func countFiles(moves []storage.Move) (files int) {
+	for i := range moves {
+		files++ // the manifest
+		writes := moves[i].Writes
+		for j := range writes {
+			if j == 0 || writes[j].Token != writes[j-1].Token {
+				files++
+			}
+			if len(writes[j].Aborted) > 0 {
+				files++
+			}
+		}
+	}
+	return files
+}
+
+// prepareSegment writes a run of writes to one segment, and what they add to
+// its index of aborted transactions.
+func (m *Medium) prepareSegment(r *round, manifest *storage.Manifest, run []storage.SegmentWrite) error {
+	p, token := manifest.Partition, run[0].Token
+	sg, err := m.writeSegment(r, manifest, run)
+	if err != nil {
+		return err
+	}
+	if r.few {
+		r.segments = append(r.segments, sg)
+	} else {
+		defer m.segments.release(sg)
+	}
+	r.names = append(r.names, filepath.Join(m.c.Dir, segmentPath(p, token)))
+	for i := range run {
+		f, made, err := m.writeAborted(sg, &run[i])
+		if f != nil {
+			err = r.add(f, filepath.Join(m.c.Dir, abortedPath(p, token)))
+		}
+		if made {
+			r.addFolder(filepath.Join(m.c.Dir, segmentFolder(p)))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // writeSegment writes batches behind a segment's last or into a new one.
-func (m *Medium) writeSegment(r *round, p storage.Partition, w *storage.SegmentWrite, to *storage.Manifest) (*segment, error) {
-	sg, err := m.segmentFor(r, p, w, to)
+func (m *Medium) writeSegment(r *round, to *storage.Manifest, run []storage.SegmentWrite) (*segment, error) {
+	sg, err := m.segmentFor(r, to.Partition, &run[0], to)
 	if err != nil {
 		return nil, err
 	}
-	err = m.appendBatches(sg, w)
+	err = m.appendBatches(sg, run)
 	if err != nil {
 		m.segments.release(sg)
-		// What it holds behind w.At is unknown.
+		// What it holds behind the first write is unknown.
 		m.segments.forget(sg.key)
 		return nil, err
 	}
@@ -236,32 +265,6 @@ func (m *Medium) segmentFor(r *round, p storage.Partition, w *storage.SegmentWri
 		}
 	}
 	return m.segments.create(p, w.Token, head)
-}
-
-// appendBatches writes and indexes.
-func (m *Medium) appendBatches(sg *segment, w *storage.SegmentWrite) error {
-	if covered, _ := sg.state(); covered > w.At {
-		sg.rewind(w.At)
-		m.segments.read.forget(sg)
-	}
-	if err := sg.extend(w.At, -1); err != nil {
-		return err
-	}
-	for done := 0; done < len(w.Batches); done += writeStep {
-		b := w.Batches[done:min(done+writeStep, len(w.Batches))]
-		if _, err := sg.f.WriteAt(b, segmentHeader+w.At+int64(done)); err != nil {
-			return err
-		}
-	}
-	for at := 0; at < len(w.Batches); {
-		h, err := record.ParseHeader(w.Batches[at:])
-		if err != nil {
-			return err
-		}
-		sg.add(&h, w.At+int64(at))
-		at += h.Size()
-	}
-	return nil
 }
 
 // writeManifest writes a manifest into the partition's spare file.
