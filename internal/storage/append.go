@@ -176,7 +176,7 @@ func (a *admission) restamp(b []byte, v *record.Verified) {
 
 // copyIn copies the batch into the tail before the log's lock is taken.
 func (l *Log) copyIn(batch []byte) (*chunk, int) {
-	c, pos := l.s.tail.alloc(len(batch))
+	c, pos := l.s.tail.alloc(len(batch), l.placeFor(len(batch)))
 	copy(c.buf[pos:], batch)
 	return c, pos
 }

@@ -13,7 +13,8 @@ const chunkSize = 2 << 20
 // chunks in about the order in which they were appended, so that settling in
 // that order frees whole chunks.
 type tail struct {
-	limit int64
+	limit  int64
+	blocks blocks
 	// grown is called, without a lock, when a chunk is taken although more
 	// than half of the limit is in use.
 	grown func()
@@ -28,8 +29,8 @@ type tail struct {
 	pressed chan struct{}
 }
 
-func newTail(limit int64, grown func()) *tail {
-	return &tail{limit: max(limit, 2*chunkSize), grown: grown}
+func newTail(limit int64, b blocks, grown func()) *tail {
+	return &tail{limit: max(limit, 2*chunkSize), blocks: b, grown: grown}
 }
 
 // chunk is a piece of memory that many logs share. It lives until the last
@@ -83,15 +84,16 @@ func (p pins) release() {
 }
 
 // alloc returns room for n bytes at pos, with one reference for the caller.
-func (t *tail) alloc(n int) (c *chunk, pos int) {
+// If place is not nowhere, pos has that place in its block.
+func (t *tail) alloc(n, place int) (c *chunk, pos int) {
 	t.mu.Lock()
 	grown := false
-	if c = t.current; c == nil || c.fill+n > len(c.buf) {
-		c = t.nextLocked(n)
+	if c = t.current; c == nil || t.blocks.next(c.fill, place)+n > len(c.buf) {
+		c = t.nextLocked(t.blocks.next(0, place) + n)
 		grown = t.used.Load() > t.limit/2
 	}
-	pos = c.fill
-	c.fill += n
+	pos = t.blocks.next(c.fill, place)
+	c.fill = pos + n
 	c.refs.Add(1)
 	t.mu.Unlock()
 	if grown {

@@ -4,10 +4,10 @@ import "testing"
 
 func TestTailRecyclesChunks(t *testing.T) {
 	grown := 0
-	tail := newTail(8*chunkSize, func() { grown++ })
+	tail := newTail(8*chunkSize, blocks{}, func() { grown++ })
 	var held []*chunk
 	for range 10 {
-		c, pos := tail.alloc(chunkSize)
+		c, pos := tail.alloc(chunkSize, nowhere)
 		if pos != 0 || len(c.buf) != chunkSize {
 			t.Fatalf("room at %d of %d", pos, len(c.buf))
 		}
@@ -41,7 +41,7 @@ func TestTailRecyclesChunks(t *testing.T) {
 		t.Errorf("%d bytes of memory, want %d", n, 9*chunkSize)
 	}
 	first := tail.free[len(tail.free)-1]
-	if c, _ := tail.alloc(100); c != first {
+	if c, _ := tail.alloc(100, nowhere); c != first {
 		t.Error("memory is not used again")
 	}
 	tail.trim()
@@ -52,13 +52,13 @@ func TestTailRecyclesChunks(t *testing.T) {
 }
 
 func TestLargeBatchHasItsOwnChunk(t *testing.T) {
-	tail := newTail(8*chunkSize, func() {})
-	small, _ := tail.alloc(100)
-	large, pos := tail.alloc(3 * chunkSize)
+	tail := newTail(8*chunkSize, blocks{}, func() {})
+	small, _ := tail.alloc(100, nowhere)
+	large, pos := tail.alloc(3*chunkSize, nowhere)
 	if pos != 0 || len(large.buf) != 3*chunkSize {
 		t.Errorf("room at %d of %d", pos, len(large.buf))
 	}
-	next, _ := tail.alloc(100)
+	next, _ := tail.alloc(100, nowhere)
 	large.release()
 	small.release()
 	next.release()
@@ -68,9 +68,9 @@ func TestLargeBatchHasItsOwnChunk(t *testing.T) {
 }
 
 func TestReleasingTwicePanics(t *testing.T) {
-	tail := newTail(8*chunkSize, func() {})
-	c, _ := tail.alloc(chunkSize)
-	tail.alloc(chunkSize)
+	tail := newTail(8*chunkSize, blocks{}, func() {})
+	c, _ := tail.alloc(chunkSize, nowhere)
+	tail.alloc(chunkSize, nowhere)
 	defer func() {
 		if recover() == nil {
 			t.Error("no panic")
@@ -81,10 +81,10 @@ func TestReleasingTwicePanics(t *testing.T) {
 }
 
 func TestPinsMergeReferences(t *testing.T) {
-	tail := newTail(8*chunkSize, func() {})
+	tail := newTail(8*chunkSize, blocks{}, func() {})
 	var p pins
 	for range 5 {
-		c, _ := tail.alloc(100)
+		c, _ := tail.alloc(100, nowhere)
 		p.add(c)
 	}
 	if len(p) != 1 || p[0].count != 5 {

@@ -40,6 +40,7 @@ func (w *settler) plan(l *Log, cut uint64, now int64) (*plan, error) {
 	conf := l.Config()
 	p.move.Manifest = m
 	m.Segments = append(make([]Segment, 0, len(segments)+1), segments...)
+	w.slabs.placed = n > 0 && w.scratch[n-1].at-w.scratch[0].at >= placedSlab
 	cloned := false
 	for i := range w.scratch {
 		e := &w.scratch[i]
@@ -146,13 +147,18 @@ const (
 	// smallBatch is the size below which batches are copied together: a write
 	// for each would cost more.
 	smallBatch = 32 << 10
+	// placedSlab is how much of a log a round must have before the gap that
+	// is left in memory, of half a block on average, is worth it.
+	placedSlab = 64 << 10
 )
 
 // slabs is the memory in which a round gathers small batches.
 type slabs struct {
-	all  [][]byte
-	used int // all[:used] have been begun in this round
-	most int // largest used since the last trim
+	blocks blocks
+	all    [][]byte
+	used   int  // all[:used] have been begun in this round
+	most   int  // largest used since the last trim
+	placed bool // what is copied next is enough to be put into its place
 }
 
 func (g *slabs) reset() {
@@ -186,7 +192,7 @@ func (g *slabs) write(m *Move, seg *Segment, e *entry) {
 		}
 	}
 	if len(b) < smallBatch {
-		b = g.copy(b)
+		b = g.copy(b, seg.Size)
 	} else {
 		b = e.chunk.buf[e.pos : e.pos+e.size] // with the capacity to be extended
 	}
@@ -213,9 +219,13 @@ func (g *slabs) extend(w *SegmentWrite, b []byte) bool {
 	return true
 }
 
-// copy keeps b in a slab.
-func (g *slabs) copy(b []byte) []byte {
-	if g.used == 0 || cap(g.all[g.used-1])-len(g.all[g.used-1]) < len(b) {
+// copy keeps b, which goes to that position of its segment, in a slab.
+func (g *slabs) copy(b []byte, position int64) []byte {
+	place := nowhere
+	if g.placed {
+		place = g.blocks.place(position)
+	}
+	if g.used == 0 || g.blocks.next(len(g.all[g.used-1]), place)+len(b) > cap(g.all[g.used-1]) {
 		if g.used == len(g.all) {
 			g.all = append(g.all, make([]byte, 0, slabSize))
 		}
@@ -223,7 +233,7 @@ func (g *slabs) copy(b []byte) []byte {
 		g.most = max(g.most, g.used)
 	}
 	slab := &g.all[g.used-1]
-	at := len(*slab)
-	*slab = append(*slab, b...)
+	at := g.blocks.next(len(*slab), place)
+	*slab = append((*slab)[:at], b...)
 	return (*slab)[at:]
 }

@@ -52,11 +52,11 @@ type settleRequest struct {
 	done chan error // has room for one
 }
 
-func newSettler(c *Config) *settler {
+func newSettler(c *Config, b blocks) *settler {
 	now := time.Now()
 	return &settler{
 		wake: make(chan struct{}, 1), requests: make(chan settleRequest),
-		stop: make(chan struct{}), ended: make(chan struct{}),
+		stop: make(chan struct{}), ended: make(chan struct{}), slabs: slabs{blocks: b},
 		retainAt: now.Add(c.RetentionInterval), trimAt: now.Add(tailTrimPause),
 	}
 }

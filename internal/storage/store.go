@@ -88,9 +88,9 @@ func Open(ctx context.Context, m Medium, c Config) (*Store, error) {
 		logs: make(map[Partition]*Log),
 	}
 	s.lender, _ = m.(Lender)
-	s.settler = newSettler(&s.c)
+	s.settler = newSettler(&s.c, blocksOf(m))
 	s.cleaner = newCleaner()
-	s.tail = newTail(s.c.TailLimit, func() { signal(s.settler.wake) })
+	s.tail = newTail(s.c.TailLimit, blocksOf(m), func() { signal(s.settler.wake) })
 	if err := s.recover(func(r Recovery) (Report, error) { return m.Recover(ctx, r) }); err != nil {
 		return nil, err
 	}

@@ -216,6 +216,11 @@ func (m *Medium) Total() (int64, error) { return vfs.Total(m.c.FS, m.c.Dir) }
 // Cached is the memory that keeps what was read from segments.
 func (m *Medium) Cached() int64 { return m.segments.read.bytes() }
 
+// Blocks says how the batches of a round are best laid out in memory, for
+// package storage: files that go past the page cache are written in blocks of
+// size bytes, and segments have lead bytes before their first batch.
+func (m *Medium) Blocks() (size, lead int) { return vfs.DirectBlock, segmentHeader }
+
 // Failed returns a channel that is closed, after the error has been sent, when
 // a sync fails that covers records already acknowledged (durability interval
 // and never). The broker must stop: it cannot take its word back.
