@@ -177,14 +177,23 @@ func TestGroupCommands(t *testing.T) {
 			Group, State         string
 			Members, Partitions  int
 			Lag                  int
-			ProtocolType         string `json:"protocol_type"`
-			RebalancesInLastHour *int   `json:"rebalances_last_hour"`
+			LagTime              *float64 `json:"lag_ms"`
+			ProtocolType         string   `json:"protocol_type"`
+			RebalancesInLastHour *int     `json:"rebalances_last_hour"`
 		}
 	}
 	l := parse[list](t, good(t, b, "", "group", "list", "--json")).Groups
-	if len(l) != 1 || l[0].Group != "g" || l[0].State != "Empty" || l[0].Lag != 3 || l[0].Partitions != 2 {
+	if len(l) != 1 || l[0].Group != "g" || l[0].State != "Empty" || l[0].Lag != 3 || l[0].Partitions != 2 || l[0].LagTime == nil || *l[0].LagTime <= 0 {
 		t.Errorf("list says %+v", l)
 	}
+	// Another group, elsewhere in the same partition, and one that is not behind.
+	good(t, b, "", "group", "reset", "more", "--to", "start", "-t", "t", "--execute")
+	good(t, b, "", "group", "reset", "done", "--to", "end", "-t", "t", "--execute")
+	l = parse[list](t, good(t, b, "", "group", "list", "--json")).Groups
+	if len(l) != 3 || l[0].Group != "done" || l[0].LagTime != nil || l[2].Lag != 14 || *l[2].LagTime < *l[1].LagTime {
+		t.Errorf("list says %+v", l)
+	}
+	good(t, b, "", "group", "delete", "more", "done")
 	out := good(t, b, "", "group", "describe", "g")
 	if !strings.Contains(out, "group g: Empty, 0 members, lag 3 (stopped)") || !strings.Contains(out, "  t              0          7   10    3  ") {
 		t.Errorf("describe says\n%s", out)

@@ -60,7 +60,7 @@ func Total(commits map[TopicPartition]Committed, ends map[TopicPartition]At) *in
 }
 
 // mostAges is in how many partitions the age of the lag is looked up: it takes a
-// fetch for each.
+// fetch for each. Ages looks at as many places.
 const mostAges = 500
 
 // LagOf tells how far a group is behind, in each partition that it has
