@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/binary"
+	"slices"
 	"strings"
 	"testing"
 
@@ -121,5 +122,25 @@ func TestAdvance(t *testing.T) {
 	}
 	if fetchRequest("t", at, []int64{110}) != nil {
 		t.Error("a request for nothing")
+	}
+}
+
+// A durability that is asked for is measured where a workload is named, and else
+// where the workload has it.
+func TestModes(t *testing.T) {
+	w := &workload{name: "txn", modes: justFlush}
+	for _, c := range []struct {
+		run   string
+		modes []durability
+		want  []durability
+	}{
+		{"core", nil, justFlush},
+		{"core", []durability{unflushed}, nil},
+		{"txn", nil, justFlush},
+		{"txn,start", []durability{unflushed}, []durability{unflushed}},
+	} {
+		if got := (&options{run: c.run, modes: c.modes}).modesOf(w); !slices.Equal(got, c.want) {
+			t.Errorf("%s %v: %v", c.run, c.modes, got)
+		}
 	}
 }

@@ -29,7 +29,7 @@ func run(ctx context.Context, o *options) error {
 	r.print(os.Stdout)
 	var failed error
 	for _, w := range list {
-		for _, m := range w.modes {
+		for _, m := range o.modesOf(w) {
 			if err := r.take(ctx, o, w, m); err != nil {
 				fmt.Fprintf(os.Stderr, "bench: %s, %s: %v\n", w.name, m, err)
 				failed = fmt.Errorf("not every workload ran")
@@ -65,7 +65,7 @@ func (r *report) take(ctx context.Context, o *options, w *workload, m durability
 	var all []*measured
 	failed := map[kind]error{}
 	for _, k := range order {
-		if !o.serves(k, m) || failed[k] != nil || ctx.Err() != nil {
+		if !o.serves(k) || failed[k] != nil || ctx.Err() != nil {
 			continue
 		}
 		one, err := measure(ctx, o, w, k, m)

@@ -22,6 +22,21 @@ type workload struct {
 	run      func(*session) error
 }
 
+// modesOf are those that a run measures a workload in. One that is asked for by
+// name is measured as is asked for.
+func (o *options) modesOf(w *workload) []durability {
+	if len(o.modes) > 0 && o.run != "all" && o.run != "core" && o.run != "quick" {
+		return o.modes
+	}
+	var modes []durability
+	for _, m := range w.modes {
+		if len(o.modes) == 0 || slices.Contains(o.modes, m) {
+			modes = append(modes, m)
+		}
+	}
+	return modes
+}
+
 // limit is how long one broker may take.
 func (w *workload) limit() time.Duration {
 	if w.once {
@@ -49,7 +64,7 @@ var workloads = []workload{
 	{name: "heartbeat", what: "heartbeats on 64 connections; echo is a bare TCP server", core: true, quick: true, modes: unaffected, peers: []kind{kfakeBroker, echoBroker}, run: runHeartbeat},
 	{name: "group", what: "formation of a group, one more, one less", core: true, quick: true, modes: justFlush, run: formations(10, 100, 1000)},
 	{name: "groups", what: "1,000 groups of 3 that rebalance at once", core: true, modes: justFlush, run: runGroups},
-	{name: "txn", what: "transactions of ten records", core: true, quick: true, modes: justFlush, run: runTransactions},
+	{name: "txn", what: "transactions of ten records", core: true, quick: true, modes: justFlush, run: transactionsOf(16, 1)}, // most first: that warms up
 	{name: "java", what: "Kafka's own producer and consumer perf tests", core: true, modes: unaffected, run: runJava},
 	{name: "start", what: "start to the first acknowledged record; idle memory", core: true, quick: true, modes: justFlush, starts: true, once: true, run: runStart},
 	{name: "restart", what: "restart after kill -9 with 1 GiB", core: true, modes: justFlush, once: true, run: restartWith(1, 1)},
@@ -60,6 +75,7 @@ var workloads = []workload{
 	{name: "produce-lz4-acks1", what: "closed loop produce with franz-go, lz4, acks=1", modes: both, run: producers(lz4Acks1)},
 	{name: "latency-50k", what: "time to the acknowledgement at 50,000/s", modes: unaffected, run: latencyAt(50_000)},
 	{name: "commit-100", what: "offset commits of 100 partitions a request", modes: both, run: commitsOn(100, 1, 16, 64)},
+	{name: "txn-64", what: "transactions of ten records of 64 producers", modes: both, run: transactionsOf(64)},
 	{name: "group-5000", what: "formation of a group of 5,000, one more, one less", modes: justFlush, once: true, run: formations(5000)},
 	{name: "connections", what: "10,000 connections", modes: unaffected, run: runConnections},
 	{name: "partitions", what: "10,000 partitions: creation, produce, memory, restart", modes: both, once: true, run: runPartitions},
