@@ -260,7 +260,7 @@ func (f *Fetch) Estimate(lend bool) int {
 	for i := range f.parts {
 		p := &f.parts[i]
 		n, err := f.available(p)
-		if err == nil && !(lend && n >= storage.LeastLent && p.log.Lends(p.Offset)) {
+		if err == nil && !(lend && n >= leastLent && p.log.Lends(p.Offset)) {
 			bytes += n
 		}
 	}

@@ -32,6 +32,9 @@ type FetchReader struct {
 	any  bool // some partition has given records
 }
 
+// leastLent is from how many bytes on lending is worth its while.
+const leastLent = 64 << 10
+
 // mostBytes bounds the records of an answer, so that a connection's other
 // requests do not wait for too long.
 const mostBytes = 16 << 20
@@ -68,14 +71,17 @@ func (f *Fetch) Reader(limit int, lend bool) *FetchReader {
 // later, if that is worth it: they are many, and not in memory. If it is not,
 // the stretch is nil, and Read must follow.
 func (r *FetchReader) Lend(p *FetchPartition) (storage.Stretch, FetchedPartition) {
-	if !r.lend || p.err != nil || p.diverging != nil {
+	limit := min(p.MaxBytes, r.left)
+	if !r.lend || limit < leastLent || p.err != nil || p.diverging != nil {
 		return nil, FetchedPartition{}
 	}
-	limit := min(p.MaxBytes, r.left)
+	if n, err := r.f.available(p); err != nil || n < leastLent {
+		return nil, FetchedPartition{}
+	}
 	st, info := p.log.Lend(p.Offset, storage.ReadOptions{MaxBytes: limit, Committed: r.f.req.Committed})
 	if st == nil {
 		// What the reader was given room for does not count on these bytes.
-		if limit >= storage.LeastLent && p.log.Lends(p.Offset) {
+		if p.log.Lends(p.Offset) {
 			r.room += limit
 		}
 		return nil, FetchedPartition{}

@@ -26,14 +26,11 @@ type Stretch interface {
 type Lender interface {
 	// Lend returns a stretch of segment s that begins with the batch that
 	// contains offset (or the first after it), and the offset at which it ends:
-	// at most max bytes, or one batch if that is larger, and no batch at
-	// visible or behind. It may end earlier than Read would. It is nil if the
-	// medium cannot say, or may not rely on, where batches begin: Read does.
+	// at most max bytes, and no batch at visible or behind. It may end earlier
+	// than Read would. It is nil if the medium does not know well enough where
+	// batches begin, or if there is none within the bounds: Read does better.
 	Lend(p Partition, s Segment, offset int64, max int, visible int64) (Stretch, int64, error)
 }
-
-// LeastLent is from how many bytes on Lend is worth its while.
-const LeastLent = 64 << 10
 
 // Lends reports whether Lend is likely to have something at offset.
 func (l *Log) Lends(offset int64) bool {
@@ -46,11 +43,11 @@ func (l *Log) Lends(offset int64) bool {
 }
 
 // Lend is Read for readers that want many bytes of what is settled: it finds
-// out which batches they are, and leaves the reading to the stretch. Where Read
-// could give only little, and where anything is wrong, there is no stretch and
-// no error: then Read has the answer. Close must be called on a stretch.
+// out which batches they are, and leaves the reading to the stretch. Where the
+// medium does not lend, and where anything is wrong, there is no stretch and no
+// error: then Read has the answer. Close must be called on a stretch.
 func (l *Log) Lend(offset int64, o ReadOptions) (Stretch, ReadInfo) {
-	if l.s.lender == nil || o.MaxBytes < LeastLent {
+	if l.s.lender == nil || o.MaxBytes <= 0 {
 		return nil, ReadInfo{}
 	}
 	l.mu.Lock()
@@ -58,7 +55,7 @@ func (l *Log) Lend(offset int64, o ReadOptions) (Stretch, ReadInfo) {
 	visible := l.visibleLocked(o.Committed)
 	seg, settled := l.segmentLocked(offset)
 	var look *abortedLook
-	lends := settled && l.err == nil && offset >= l.start && offset < visible && l.bytesBetweenLocked(offset, visible) >= LeastLent
+	lends := settled && l.err == nil && offset >= l.start && offset < visible
 	if lends && o.Committed {
 		look = l.lookLocked(offset, visible)
 	}

@@ -11,16 +11,7 @@ func ReadCached(f File, p []byte, off int64) int {
 	return 0
 }
 
-// Prefetch has the system read n bytes at off into its page cache, soon. It
-// does nothing where the system cannot do that.
-func Prefetch(f File, off, n int64) {
-	if c, ok := f.(pageFile); ok && n > 0 {
-		c.prefetch(off, n)
-	}
-}
-
 // pageFile is a file that lies in the page cache, in part.
 type pageFile interface {
 	readCached(p []byte, off int64) int
-	prefetch(off, n int64)
 }

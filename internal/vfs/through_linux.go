@@ -41,15 +41,5 @@ func (f *osFile) readCached(p []byte, off int64) int {
 	return done
 }
 
-// prefetch is readahead. It is only a wish, so nobody hears of a failure.
-func (f *osFile) prefetch(off, n int64) {
-	if bits.UintSize < 64 {
-		return // the offset would take two registers, which ones differs
-	}
-	_, _, _ = syscall.Syscall(syscall.SYS_READAHEAD, f.Fd(), uintptr(off), uintptr(n))
-	runtime.KeepAlive(f)
-}
-
 // A direct file has nothing in the page cache.
 func (*directFile) readCached([]byte, int64) int { return 0 }
-func (*directFile) prefetch(int64, int64)        {}

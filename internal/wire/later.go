@@ -6,12 +6,16 @@ import (
 	"rota/internal/api"
 )
 
-// leastStep is the least that a step of a reply that is read as it leaves is
-// given, however scarce memory is.
-const leastStep = 16 << 10
+const (
+	// stepSize is how much of a reply that is read as it leaves is read and
+	// written at a time.
+	stepSize = 128 << 10
+	// leastStep is what it is when memory is scarce.
+	leastStep = 16 << 10
+)
 
 // stepper writes a reply of which parts are read only now: in steps of at most
-// writeSize, through one small buffer that stays in the processor's cache. A
+// stepSize, through one small buffer that stays in the processor's cache. A
 // peer that reads slowly keeps no more than that buffer, and what the storage
 // cares to lend for one step.
 type stepper struct {
@@ -49,7 +53,7 @@ func (s *stepper) end() {
 // take takes a buffer as large as the budget allows.
 func (s *stepper) take() {
 	budget := &s.conn.srv.replies
-	size, granted := int64(writeSize), budget.upTo(writeSize)
+	size, granted := int64(stepSize), budget.upTo(stepSize)
 	for size > max(granted, leastStep) {
 		size /= 2
 	}

@@ -15,8 +15,10 @@ type checker struct {
 	left int // bytes of the batch to come
 	sum  uint32
 	want uint32
-	next int64 // the offset after the last batch
-	end  int64 // no batch has this offset or a later one
+	// first is the offset that the first batch must begin with; -1: any.
+	first int64
+	next  int64 // the offset after the last batch
+	end   int64 // no batch has this offset or a later one
 }
 
 // checkedFrom is where the part of a batch begins that its checksum covers.
@@ -65,12 +67,14 @@ func (k *checker) begin(b []byte) (n int, why string) {
 	switch {
 	case err != nil && !errors.Is(err, record.ErrShort):
 		return n, err.Error()
+	case k.first >= 0 && h.BaseOffset != k.first:
+		return n, fmt.Sprintf("offset %d where %d was expected", h.BaseOffset, k.first)
 	case h.BaseOffset < k.next:
 		return n, fmt.Sprintf("offset %d where at least %d was expected", h.BaseOffset, k.next)
 	case h.NextOffset() > k.end:
 		return n, fmt.Sprintf("offset %d in batches that end at %d", h.LastOffset(), k.end)
 	}
-	k.next, k.want = h.NextOffset(), h.CRC
+	k.first, k.next, k.want = -1, h.NextOffset(), h.CRC
 	k.left = h.Size() - record.HeaderSize
 	k.sum = crc32.Checksum(head[checkedFrom:], castagnoli)
 	return n, ""

@@ -116,12 +116,11 @@ func (x *index) lookup(offset, size int64) (e entry) {
 }
 
 // exactly returns the place of the batch that begins with offset, or is the
-// first behind it, if that is known without a walk.
-func (x *index) exactly(offset, size int64) (pos int64, ok bool) {
-	if e := x.lookup(offset, size); e.offset == offset || e.offset < 0 && e.pos > 0 {
-		return e.pos, true
-	}
-	return 0, false
+// first behind it, if that is known without a walk, and the offset that it must
+// begin with, -1 if that is not known.
+func (x *index) exactly(offset, size int64) (pos, first int64, ok bool) {
+	e := x.lookup(offset, size)
+	return e.pos, e.offset, e.offset == offset || e.offset < 0 && e.pos > 0
 }
 
 // lastEntry returns the last entry that neither begins behind pos nor with an

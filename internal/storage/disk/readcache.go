@@ -12,12 +12,14 @@ import (
 
 const (
 	// chunkSize is what is read from a segment at a time.
-	chunkSize = 1 << 20
+	chunkSize = vfs.BlockSize
 	// maxChunks bounds the chunks kept, and so the memory for them.
 	maxChunks = 64
 	// aheadDepth is how many chunks are read ahead of a reader that goes
 	// through a segment, and aheadLimit bounds those of all readers.
 	aheadDepth, aheadLimit = 2, 16
+	// maxFree bounds the memory that is kept for chunks to come.
+	maxFree = 16
 	// maxLent bounds the chunks that wait for somebody to read them from a
 	// connection. They may be out of the cache already.
 	maxLent = 32
@@ -33,9 +35,8 @@ const (
 // and from then on found there, which costs less than the disk but more than
 // the disk costs once.
 type readCache struct {
-	free sync.Pool // of *[]byte
-
 	mu     sync.Mutex
+	free   []*vfs.Block
 	lent   int // chunks that stretches have lent on
 	chunks map[chunkKey]*chunk
 	recent *list.List // front: used last
@@ -70,7 +71,7 @@ type chunk struct {
 	key   chunkKey
 	size  int           // of buf
 	ready chan struct{} // closed when the fields below are set
-	buf   *[]byte
+	buf   *vfs.Block
 	n     int // bytes that count
 	err   error
 
@@ -95,7 +96,7 @@ func (rc *readCache) read(sg *segment, b []byte, at, covered int64) error {
 		if err != nil {
 			return err
 		}
-		copy(b[:n], (*c.buf)[skip:])
+		copy(b[:n], c.buf.B[skip:])
 		rc.release(c)
 		b, at, last = b[n:], at+int64(n), i
 	}
@@ -149,7 +150,9 @@ func (rc *readCache) markReadLocked(key chunkKey) {
 	if n := key.i + 1 - int64(len(key.sg.reads)); n > 0 {
 		key.sg.reads = append(key.sg.reads, make([]source, n)...)
 	}
-	key.sg.reads[key.i] = fillPages
+	if key.sg.reads[key.i] == fromChunk {
+		key.sg.reads[key.i] = fillPages
+	}
 }
 
 // lend reports whether one more chunk may be lent. takeBack must follow.
@@ -240,14 +243,19 @@ func bufferSize(n int64) int {
 }
 
 // buffer returns memory for a chunk. Only whole chunks are used again.
-func (rc *readCache) buffer(size int) *[]byte {
-	if size == chunkSize {
-		if buf, ok := rc.free.Get().(*[]byte); ok {
-			return buf
-		}
+func (rc *readCache) buffer(size int) *vfs.Block {
+	if size < chunkSize {
+		return &vfs.Block{B: vfs.Aligned(size)}
 	}
-	b := vfs.Aligned(size)
-	return &b
+	rc.mu.Lock()
+	if last := len(rc.free) - 1; last >= 0 {
+		b := rc.free[last]
+		rc.free[last], rc.free = nil, rc.free[:last]
+		rc.mu.Unlock()
+		return b
+	}
+	rc.mu.Unlock()
+	return vfs.NewBlock()
 }
 
 // load reads the chunk.
@@ -255,7 +263,7 @@ func (rc *readCache) load(c *chunk, covered int64) {
 	defer close(c.ready)
 	c.buf = rc.buffer(c.size)
 	from := c.key.i * chunkSize
-	n, err := c.key.sg.f.ReadAt(*c.buf, from)
+	n, err := c.key.sg.f.ReadAt(c.buf.B, from)
 	if err != nil && !errors.Is(err, io.EOF) {
 		c.err = err
 		return
@@ -336,8 +344,8 @@ func (rc *readCache) dropLocked(c *chunk) {
 }
 
 func (rc *readCache) recycleLocked(c *chunk) {
-	if c.buf != nil && c.size == chunkSize {
-		rc.free.Put(c.buf)
+	if c.buf != nil && c.size == chunkSize && len(rc.free) < maxFree && !rc.closed {
+		rc.free = append(rc.free, c.buf)
 	}
 	c.buf = nil
 }
@@ -367,10 +375,11 @@ func (rc *readCache) sweepIdle() {
 				rc.dropLocked(c)
 			}
 		}
+		rc.free = nil
 	}
 	rc.used = false
 	rc.sweep = nil
-	if len(rc.chunks) > 0 {
+	if len(rc.chunks)+len(rc.free) > 0 {
 		rc.sweep = time.AfterFunc(idleTime, rc.sweepIdle)
 	}
 }
@@ -378,7 +387,7 @@ func (rc *readCache) sweepIdle() {
 // close ends what is read ahead.
 func (rc *readCache) close() {
 	rc.mu.Lock()
-	rc.closed = true
+	rc.closed, rc.free = true, nil
 	if rc.sweep != nil {
 		rc.sweep.Stop()
 	}

@@ -42,6 +42,12 @@ func checkReads(t testing.TB, m *Medium, s *shelf) {
 		if err != nil || len(got) != 1000*int(min(3, seg.End-offset)) || record.BaseOffset(got) != offset {
 			t.Fatalf("read at %d: %d bytes, %v", offset, len(got), err)
 		}
+		if lent := lentBytes(t, m, s.Partition, seg, offset, 90_000); lent != nil {
+			want, err := m.Read(s.Partition, seg, offset, len(lent), nil)
+			if err != nil || !bytes.Equal(lent, want) {
+				t.Fatalf("lent at %d: %d bytes that are not the %d that are read, %v", offset, len(lent), len(want), err)
+			}
+		}
 		if at, err := m.Seek(s.Partition, seg, rising(offset)-3); err != nil || at != offset {
 			t.Fatalf("seek for offset %d: %d, %v", offset, at, err)
 		}

@@ -50,7 +50,7 @@ func (sg *segment) lend(s *storage.Segment, offset int64, limit int, visible int
 	if sg.suspect.Load() {
 		return nil, nil
 	}
-	pos, known := sg.exactly(offset, s.Size)
+	pos, first, known := sg.exactly(offset, s.Size)
 	if !known {
 		at, found, err := sg.find(
 			func() entry { return sg.lookup(offset, s.Size) }, s.Size,
@@ -58,7 +58,7 @@ func (sg *segment) lend(s *storage.Segment, offset int64, limit int, visible int
 		if err != nil || !found {
 			return nil, err
 		}
-		pos = at.pos
+		pos, first = at.pos, at.base
 	}
 	end, upper := s.Size, s.End
 	if s.Size-pos > int64(limit) || s.End > visible {
@@ -70,7 +70,7 @@ func (sg *segment) lend(s *storage.Segment, offset int64, limit int, visible int
 	}
 	return &stretch{
 		sg: sg, size: int(end - pos), pos: pos, end: end, settled: s.Size,
-		check: checker{end: upper}, chunk: -1,
+		check: checker{first: first, end: upper}, chunk: -1,
 	}, nil
 }
 
@@ -160,11 +160,8 @@ func (st *stretch) enter(i int64) {
 		return
 	}
 	f := st.sg.paged()
-	switch {
-	case f == nil:
+	if f == nil {
 		st.from = fromChunk
-	case st.from == fillPages:
-		vfs.Prefetch(f, i*chunkSize, min((1+aheadDepth)*chunkSize, segmentHeader+st.settled-i*chunkSize))
 	}
 }
 
@@ -183,7 +180,7 @@ func (st *stretch) leave() {
 // are lent to readers who may take their time.
 func (st *stretch) fromChunk(buf []byte, skip int) (b []byte, lent bool, err error) {
 	if st.held != nil {
-		return (*st.held.buf)[skip : skip+len(buf)], true, nil
+		return st.held.buf.B[skip : skip+len(buf)], true, nil
 	}
 	rc := st.sg.cache.read
 	covered, _ := st.sg.state()
@@ -198,9 +195,9 @@ func (st *stretch) fromChunk(buf []byte, skip int) (b []byte, lent bool, err err
 	rc.readAhead(st.sg, st.chunk, segmentHeader+covered)
 	if rc.lend() {
 		st.held = c
-		return (*c.buf)[skip : skip+len(buf)], true, nil
+		return c.buf.B[skip : skip+len(buf)], true, nil
 	}
-	copy(buf, (*c.buf)[skip:])
+	copy(buf, c.buf.B[skip:])
 	rc.release(c)
 	return buf, false, nil
 }

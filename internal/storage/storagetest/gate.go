@@ -107,6 +107,17 @@ func (g *Gate) Read(p storage.Partition, s storage.Segment, offset int64, limit 
 	return g.Medium.Read(p, s, offset, limit, dst)
 }
 
+// Lend lets a test get in between. Nothing is lent if the medium does not.
+func (g *Gate) Lend(p storage.Partition, s storage.Segment, offset int64, limit int, visible int64) (storage.Stretch, int64, error) {
+	if g.reads != nil {
+		g.reads()
+	}
+	if m, ok := g.Medium.(storage.Lender); ok {
+		return m.Lend(p, s, offset, limit, visible)
+	}
+	return nil, 0, nil
+}
+
 // Aborted lets a test get in between.
 func (g *Gate) Aborted(p storage.Partition, s storage.Segment, from int64, dst []storage.AbortedTransaction) ([]storage.AbortedTransaction, error) {
 	if g.looks != nil {
