@@ -153,6 +153,7 @@ func group(w *world) {
 	w.eventually("two members share", share(6, m1, m2), m1, m2)
 	m3 := w.member(options...)
 	w.eventually("three members share after a join", share(6, m1, m2, m3), m1, m2, m3)
+	w.told(m1, m2, m3)
 
 	p := w.run("produce")
 	p.send(numbered(0, 60, 6)...)
@@ -197,6 +198,7 @@ func cooperative(w *world) {
 	before := []int{len(m1.history()), len(m2.history())}
 	m3 := w.member("assignor=cooperative")
 	w.eventually("three members share after a join", share(6, m1, m2, m3), m1, m2, m3)
+	w.told(m1, m2, m3)
 	for i, m := range []*process{m1, m2} {
 		kept := m.owning()
 		for _, state := range m.history()[before[i]-1:] {

@@ -3,6 +3,7 @@ package interop
 import (
 	"encoding/json"
 	"os/exec"
+	"slices"
 	"strings"
 
 	"rota/internal/story"
@@ -30,6 +31,39 @@ func pollIntervalExceeded(w *world) {
 	}
 	busy.say("go")
 	w.eventually("both share the topic again", share(4, busy, calm), busy, calm)
+}
+
+// told wants the history to have read what the client's members subscribe to,
+// and what they were assigned: as many partitions as they say themselves.
+func (w *world) told(members ...*process) {
+	w.Helper()
+	var own []int
+	for _, m := range members {
+		own = append(own, len(m.owning()))
+	}
+	slices.Sort(own)
+	var a *story.Assignment
+	w.eventually("the assignment is told", func() bool {
+		r := w.explained()
+		if r == nil || r.Assignment == nil {
+			return false
+		}
+		a = r.Assignment
+		var told []int
+		for i := range a.Members {
+			told = append(told, a.Members[i].Partitions)
+		}
+		slices.Sort(told)
+		return slices.Equal(told, own) || !a.Decoded && len(a.Members) == len(members)
+	}, members...)
+	if !a.Decoded {
+		w.Errorf("the assignment cannot be read: %+v", a)
+	}
+	for i := range a.Members {
+		if m := &a.Members[i]; !slices.Equal(m.Subscribed, []string{w.name}) || m.SubscriptionBytes == 0 || m.AssignmentBytes == 0 {
+			w.Errorf("told of a member: %+v", m)
+		}
+	}
 }
 
 // explained is the last rebalance of the check's group as rota explain tells
