@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -21,6 +22,7 @@ type flaky struct {
 	left   int           // flushes until one fails; 0: none will
 	broken bool
 	failed int
+	lends  atomic.Int64 // times that something was to be lent
 }
 
 func (m *flaky) failIn(flushes int) {
@@ -176,4 +178,14 @@ func TestChangesThatCannotBeWritten(t *testing.T) {
 		checkTopic(r, "t", map[string]string{"retention.ms": "5"})
 		checkTopic(r, "n", nil)
 	})
+}
+
+// Lend is the medium's.
+func (m *flaky) Lend(p storage.Partition, s storage.Segment, offset int64, limit int, visible int64) (storage.Stretch, int64, error) {
+	lender, ok := m.Medium.(storage.Lender)
+	if !ok {
+		return nil, 0, nil
+	}
+	m.lends.Add(1)
+	return lender.Lend(p, s, offset, limit, visible)
 }

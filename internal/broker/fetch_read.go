@@ -71,19 +71,21 @@ func (f *Fetch) Reader(limit int, lend bool) *FetchReader {
 // later, if that is worth it: they are many, and not in memory. If it is not,
 // the stretch is nil, and Read must follow.
 func (r *FetchReader) Lend(p *FetchPartition) (storage.Stretch, FetchedPartition) {
-	limit := min(p.MaxBytes, r.left)
-	if !r.lend || limit < leastLent || p.err != nil || p.diverging != nil {
+	if !r.lend || p.err != nil || p.diverging != nil {
 		return nil, FetchedPartition{}
 	}
-	if n, err := r.f.available(p); err != nil || n < leastLent {
+	if n, err := r.f.available(p); err != nil || n < leastLent || !p.log.Lends(p.Offset) {
+		return nil, FetchedPartition{}
+	}
+	// There was no room asked for to read these.
+	limit := max(min(p.MaxBytes, r.left), 0)
+	if limit < leastLent {
+		r.room += limit
 		return nil, FetchedPartition{}
 	}
 	st, info := p.log.Lend(p.Offset, storage.ReadOptions{MaxBytes: limit, Committed: r.f.req.Committed})
 	if st == nil {
-		// What the reader was given room for does not count on these bytes.
-		if p.log.Lends(p.Offset) {
-			r.room += limit
-		}
+		r.room += limit
 		return nil, FetchedPartition{}
 	}
 	out := FetchedPartition{Topic: p.Topic, Index: p.Index, LeaderEpoch: -1, asked: p}

@@ -138,6 +138,7 @@ func (o *reply) encode(cl *call) {
 	}
 	want := int64(min(deferred.Estimate(), largestReply))
 	granted := o.conn.srv.replies.upTo(want)
+	o.held += granted // now, in case the encoder panics
 	o.conn.srv.buffers.grow(o.buf, int(granted)+minReply)
 	o.buf.b = appendReplyHeader(o.buf.b, cl.correlation, cl.resp)
 	if o.steps == nil {
@@ -147,7 +148,7 @@ func (o *reply) encode(cl *call) {
 	endReply(o.buf.b, start, o.steps.later.Bytes())
 
 	used := int64(len(o.buf.b) - start)
-	o.held += used
+	o.held += used - granted
 	if used > granted {
 		o.conn.srv.replies.force(used - granted)
 	} else {
