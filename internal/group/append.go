@@ -34,6 +34,8 @@ func (g *Group) fits(records, bytes int) bool {
 // recorded again that an earlier epoch began. The next epoch must still count
 // from that one: this epoch may hand out the generations that it would come to
 // otherwise.
+// So must it when offsets without a group record become a group: the generations
+// of what has none count from the first epoch.
 func (g *Group) appendGroup(v schema.GroupValue) bool {
 	buf := make([]byte, 0, groupBytes(g.id, &v))
 	buf = schema.AppendGroupKey(buf, schema.GroupKey{Group: g.id})
@@ -43,8 +45,12 @@ func (g *Group) appendGroup(v schema.GroupValue) bool {
 		return false
 	}
 	record, epoch := Record{Key: buf[:keyEnd:keyEnd], Value: buf[keyEnd:]}, presentEpoch
-	if g.log.group != nil && g.log.group.Generation == v.Generation && g.log.epoch != presentEpoch {
+	switch {
+	case g.log.group != nil && g.log.group.Generation == v.Generation && g.log.epoch != presentEpoch:
 		epoch = g.log.epoch
+		record.Since = &epoch
+	case g.log.group == nil && g.skipTo != 0:
+		epoch = 0
 		record.Since = &epoch
 	}
 	g.appendBatch([]Record{record}, noProducer)
