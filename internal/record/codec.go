@@ -39,6 +39,7 @@ type Codec struct {
 	scratch []byte
 
 	gunzip *gzip.Reader
+	plain  lz4Reader
 	unlz4  *lz4.Reader
 	unzstd *zstd.Decoder
 	wide   *zstd.Decoder
@@ -119,6 +120,9 @@ func (c *Codec) stream(compression Compression, data []byte) (io.Reader, error) 
 		c.xerial.reset(data)
 		return &c.xerial, nil
 	case LZ4:
+		if c.plain.open(data) {
+			return &c.plain, nil
+		}
 		if err := checkLZ4(data); err != nil {
 			return nil, err
 		}
@@ -149,11 +153,7 @@ func (c *Codec) stream(compression Compression, data []byte) (io.Reader, error) 
 // checkLZ4 refuses what the library would read and Java clients would not: the
 // legacy frame, and blocks that depend on each other.
 func checkLZ4(data []byte) error {
-	const (
-		magic       = "\x04\x22\x4d\x18"
-		independent = 0x20
-	)
-	if len(data) <= len(magic) || string(data[:len(magic)]) != magic || data[len(magic)]&independent == 0 {
+	if len(data) <= len(lz4Magic) || string(data[:len(lz4Magic)]) != lz4Magic || data[len(lz4Magic)]&lz4Independent == 0 {
 		return invalidBatch("not an lz4 frame of independent blocks")
 	}
 	return nil
