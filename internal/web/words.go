@@ -20,6 +20,7 @@ func functions() template.FuncMap {
 		"clock":   clock,
 		"iso":     iso,
 		"took":    func(m story.Millis) string { return story.Took(time.Duration(m)) },
+		"age":     ageText,
 		"seconds": secondsText,
 		"ranges":  story.Ranges,
 		"cause":   causeText,
@@ -91,6 +92,21 @@ func secondsText(s float64) string {
 		return strconv.FormatFloat(float64(d)/float64(time.Millisecond), 'g', 3, 64) + " ms"
 	}
 	return strconv.FormatFloat(d.Seconds(), 'g', 3, 64) + " s"
+}
+
+// ageText writes how old something is: short, for tables.
+func ageText(m story.Millis) string {
+	d := time.Duration(m)
+	days, hours, minutes := int(d.Hours())/24, int(d.Hours())%24, int(d.Minutes())%60
+	switch {
+	case d >= 48*time.Hour:
+		return fmt.Sprintf("%dd%dh", days, hours)
+	case d >= time.Hour:
+		return fmt.Sprintf("%dh%dm", int(d.Hours()), minutes)
+	case d >= time.Minute:
+		return fmt.Sprintf("%dm%ds", int(d.Minutes()), int(d.Seconds())%60)
+	}
+	return story.Took(d)
 }
 
 func plural(n int, one string) string {

@@ -13,7 +13,9 @@ import (
 	"time"
 
 	"github.com/chromedp/chromedp"
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 	"rota"
 
 	"rota/test/browser/chrome"
@@ -288,9 +290,11 @@ func TestScreens(t *testing.T) {
 	v := open(t, map[string]string{"num.partitions": "12"})
 	long := strings.Repeat("a-rather-long-name.", 12)
 	v.consumer(long, long)
-	v.consumer("orders-service", "orders-service")
+	v.fallBehind(v.consumer("orders-service", "orders-service"))
 	v.goTo("/group?id=" + url.QueryEscape(long))
 	v.until(`document.querySelector('#gantt .wide') !== null`)
+	v.goTo("/")
+	v.until(`document.querySelector('#groups .age')?.innerText.match(/^4d4h/) !== null`)
 	pages := []string{"/", "/group?id=" + url.QueryEscape(long), "/topics", "/topic?name=orders", "/broker"}
 	for _, width := range []int64{390, 768, 1440} {
 		for _, dark := range []bool{false, true} {
@@ -306,6 +310,33 @@ func TestScreens(t *testing.T) {
 			if bright := strings.Contains(shown, "250"); bright == dark {
 				t.Errorf("dark is %v and the page is %s", dark, shown)
 			}
+		}
+	}
+}
+
+// fallBehind has a member of a group leave an old record unread, as far as its
+// commits say.
+func (v *visit) fallBehind(cl *kgo.Client) {
+	v.t.Helper()
+	ctx := v.t.Context()
+	old := &kgo.Record{Topic: "orders", Value: []byte("old"), Timestamp: time.Now().Add(-100 * time.Hour)}
+	if err := cl.ProduceSync(ctx, old).FirstErr(); err != nil {
+		v.t.Fatal(err)
+	}
+	end := time.Now().Add(20 * time.Second)
+	for committed := false; !committed; {
+		done := make(chan error, 1)
+		cl.CommitOffsets(ctx, map[string]map[int32]kgo.EpochOffset{"orders": {old.Partition: {Epoch: -1, Offset: 0}}},
+			func(_ *kgo.Client, _ *kmsg.OffsetCommitRequest, resp *kmsg.OffsetCommitResponse, err error) {
+				if err == nil {
+					err = kerr.ErrorForCode(resp.Topics[0].Partitions[0].ErrorCode)
+				}
+				done <- err
+			})
+		if err := <-done; err == nil {
+			committed = true
+		} else if time.Now().After(end) {
+			v.t.Fatal(err)
 		}
 	}
 }
