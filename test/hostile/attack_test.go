@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -269,10 +270,16 @@ func TestParkedJoinsBehindClosedConnections(t *testing.T) {
 // returns its id.
 func holdOpen(t *testing.T, p *peer, group string) string {
 	t.Helper()
-	resp, err := p.ask(3, joinRequest(group, 10*time.Minute))
-	joined, ok := resp.(*kmsg.JoinGroupResponse)
-	if err != nil || !ok || joined.ErrorCode != 0 {
-		t.Fatalf("the first member of %s: %+v, %v", group, resp, err)
+	var joined *kmsg.JoinGroupResponse
+	for limit := time.Now().Add(patience); joined == nil; {
+		resp, err := p.ask(3, joinRequest(group, 10*time.Minute))
+		j, ok := resp.(*kmsg.JoinGroupResponse)
+		switch {
+		case err == nil && ok && j.ErrorCode == 0:
+			joined = j
+		case err != nil || !ok || j.ErrorCode != kerr.CoordinatorLoadInProgress.Code || time.Now().After(limit):
+			t.Fatalf("the first member of %s: %+v, %v", group, resp, err)
+		}
 	}
 	plan := kmsg.NewPtrSyncGroupRequest()
 	plan.Group, plan.MemberID, plan.Generation = group, joined.MemberID, joined.Generation
