@@ -174,11 +174,11 @@ func (rc *readCache) takeBack(c *chunk) {
 	rc.release(c)
 }
 
-// bytes is the memory of the chunks that are kept.
+// bytes is the memory of the chunks that are kept, and of those to come.
 func (rc *readCache) bytes() int64 {
 	rc.mu.Lock()
 	defer rc.mu.Unlock()
-	return rc.memory
+	return rc.memory + int64(len(rc.free))*chunkSize
 }
 
 // take returns a chunk with at least need bytes, reading it if it is not there.
