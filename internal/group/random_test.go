@@ -44,8 +44,8 @@ type chaos struct {
 	// before has the answers that the log holds back since before the group was
 	// deleted: their generations are not those of the next one.
 	before map[Ticket]bool
-	seen int      // events that were looked at
-	said []Ticket // in the order in which they were answered
+	seen   int      // events that were looked at
+	said   []Ticket // in the order in which they were answered
 }
 
 func newChaos(tb testing.TB, c chooser) *chaos {
