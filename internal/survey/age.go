@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// datingTime is how long Date looks for timestamps. What it has found it
-	// remembers, so that the next one gets further.
+	// datingTime is how long Date looks for timestamps. Some that it has found it
+	// remembers, so that groups that stand still cost nothing the next time.
 	datingTime = 50 * time.Millisecond
 	// maxDates is how many timestamps are remembered.
 	maxDates = 10_000
