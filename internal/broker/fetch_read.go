@@ -71,10 +71,10 @@ func (f *Fetch) Reader(limit int, lend bool) *FetchReader {
 // later, if that is worth it: they are many, and not in memory. If it is not,
 // the stretch is nil, and Read must follow.
 func (r *FetchReader) Lend(p *FetchPartition) (storage.Stretch, FetchedPartition) {
-	if !r.lend || p.err != nil || p.diverging != nil {
+	if !r.lend || p.err != nil || p.diverging != nil || !p.log.Lends(p.Offset) {
 		return nil, FetchedPartition{}
 	}
-	if n, err := r.f.available(p); err != nil || n < leastLent || !p.log.Lends(p.Offset) {
+	if n, err := r.f.available(p); err != nil || n < leastLent {
 		return nil, FetchedPartition{}
 	}
 	// There was no room asked for to read these.
