@@ -14,9 +14,11 @@ type mark struct {
 	at     time.Time
 }
 
-// Bounds of a round of settling. What it copies needs memory of its own.
+// Bounds of a round of settling. When more comes in than the medium takes,
+// producers wait for the end of a round; each has its price in syncs. What it
+// copies needs memory of its own.
 const (
-	roundBytes = 32 << 20
+	roundBytes = 16 << 20
 	roundSmall = 8 << 20
 )
 
