@@ -110,6 +110,9 @@ func soak(ctx context.Context, o options, out io.Writer) (err error) {
 // properties make the broker reach its steady state in seconds: it keeps
 // little, and gives it up soon.
 var properties = map[string]string{
+	// A session that a dead client has left stays until another one needs its slot.
+	"max.incremental.fetch.session.cache.slots": "300",
+
 	"group.min.session.timeout.ms":     "1000",
 	"group.initial.rebalance.delay.ms": "100",
 	"log.retention.bytes":              "4194304",
