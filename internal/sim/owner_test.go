@@ -8,6 +8,9 @@ import (
 // of ownership, under every fault.
 func TestOwnershipSeeds(t *testing.T) {
 	n := max(*seeds/4, min(*seeds, 40)) // one after the other
+	if testing.Short() {
+		n = min(n, 20)
+	}
 	counts := map[string]int{}
 	for seed := range uint64(n) {
 		r := once(*firstSeed+seed, *steps, setup{owners: true})
