@@ -90,7 +90,9 @@ func (w *World) noteMember(c *call, fx *group.Effects) {
 	case group.Heartbeat:
 		c.member = r.MemberID
 	case group.Commit:
-		c.member = r.MemberID
+		if r.Generation >= 0 { // others are taken of who is no member, whatever id they give
+			c.member = r.MemberID
+		}
 	case group.Join:
 		c.member = r.MemberID
 		used, accepted := true, true

@@ -58,6 +58,8 @@ func (g *groupState) follow(p *probe, e *group.Event, fx *group.Effects) {
 		}
 	case group.AssignmentInstalled:
 		g.completing = false
+	case group.GroupDeleted: // another of its name begins anew
+		g.current, g.preparing, g.completing, g.active = 0, false, false, false
 	case group.GroupEmptied:
 		g.active = false
 		if v := p.l.shard.disk.index.groups[p.g].value; v == nil || v.Generation != e.Generation || len(v.Members) > 0 {
