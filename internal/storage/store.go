@@ -88,9 +88,10 @@ func Open(ctx context.Context, m Medium, c Config) (*Store, error) {
 		logs: make(map[Partition]*Log),
 	}
 	s.lender, _ = m.(Lender)
-	s.settler = newSettler(&s.c, blocksOf(m))
+	b := blocksOf(m)
+	s.settler = newSettler(&s.c, b)
 	s.cleaner = newCleaner()
-	s.tail = newTail(s.c.TailLimit, blocksOf(m), func() { signal(s.settler.wake) })
+	s.tail = newTail(s.c.TailLimit, b, func() { signal(s.settler.wake) })
 	if err := s.recover(func(r Recovery) (Report, error) { return m.Recover(ctx, r) }); err != nil {
 		return nil, err
 	}

@@ -24,7 +24,7 @@ func TestBlocks(t *testing.T) {
 	for round := range 8 {
 		b := NewBlock()
 		NewBlock().B[0] = 1 // nobody keeps it
-		if len(b.B) != BlockSize || cap(b.B) != BlockSize || uintptr(unsafe.Pointer(unsafe.SliceData(b.B)))%directBlock != 0 {
+		if len(b.B) != BlockSize || cap(b.B) != BlockSize || uintptr(unsafe.Pointer(unsafe.SliceData(b.B)))%DirectBlock != 0 {
 			t.Fatalf("a block of %d bytes, room for %d, at %p", len(b.B), cap(b.B), b.B)
 		}
 		if n, err := f.ReadAt(b.B, 0); n != BlockSize || err != nil {

@@ -38,19 +38,17 @@ func IsDirect(f File) bool {
 // Aligned returns n bytes of memory at an address that suits a direct file:
 // whole blocks read into it at the beginning of a block are not copied.
 func Aligned(n int) []byte {
-	b := make([]byte, n+directBlock)
-	skip := -int(uintptr(unsafe.Pointer(unsafe.SliceData(b)))) & (directBlock - 1)
+	b := make([]byte, n+DirectBlock)
+	skip := -int(uintptr(unsafe.Pointer(unsafe.SliceData(b)))) & (DirectBlock - 1)
 	return b[skip : skip+n : skip+n]
 }
 
 // AlignedCost is the memory that Aligned(n) takes.
 func AlignedCost(n int) int64 {
 	const page = 8192 // what the allocator hands out large pieces in
-	return (int64(n) + directBlock + page - 1) / page * page
+	return (int64(n) + DirectBlock + page - 1) / page * page
 }
 
 // DirectBlock is what offsets, sizes and addresses of direct calls are
 // multiples of: no device asks for more.
 const DirectBlock = 4096
-
-const directBlock = DirectBlock

@@ -14,7 +14,7 @@ const directStep = 1 << 20
 
 // directBuffers holds aligned memory: a step and two blocks.
 var directBuffers = sync.Pool{New: func() any {
-	b := Aligned(directStep + 2*directBlock)
+	b := Aligned(directStep + 2*DirectBlock)
 	return &b
 }}
 
@@ -24,7 +24,7 @@ type directFile struct {
 	osFile
 	// last is the content of the block that the last write ended in, at
 	// position lastAt; -1: not known. Only the one who writes uses it.
-	last   [directBlock]byte
+	last   [DirectBlock]byte
 	lastAt int64
 	pieces [][]byte // scratch space of WriteVec
 }
@@ -58,9 +58,9 @@ func (f *directFile) ReadAt(p []byte, off int64) (int, error) {
 	done := 0
 	for done < len(p) {
 		at := off + int64(done)
-		skip := int(at & (directBlock - 1))
+		skip := int(at & (DirectBlock - 1))
 		want := min(len(p)-done, directStep)
-		blocks := (*buf)[:(skip+want+directBlock-1)&^(directBlock-1)]
+		blocks := (*buf)[:(skip+want+DirectBlock-1)&^(DirectBlock-1)]
 		n, err := f.File.ReadAt(blocks, at-int64(skip))
 		got := copy(p[done:done+want], blocks[min(skip, n):n])
 		done += got
@@ -72,7 +72,7 @@ func (f *directFile) ReadAt(p []byte, off int64) (int, error) {
 }
 
 func isAligned(p []byte, off int64) bool {
-	return (int64(uintptr(unsafe.Pointer(unsafe.SliceData(p))))|off|int64(len(p)))&(directBlock-1) == 0
+	return (int64(uintptr(unsafe.Pointer(unsafe.SliceData(p))))|off|int64(len(p)))&(DirectBlock-1) == 0
 }
 
 // WriteAt is WriteVec of one piece.

@@ -19,25 +19,25 @@ func TestDirectWriteCopiesBlocksAtEndsOnly(t *testing.T) {
 	if !ok {
 		t.Skip("the temporary folder's file system has no direct files")
 	}
-	const lead, size = 100, 10 * directBlock
+	const lead, size = 100, 10 * DirectBlock
 	memory := Aligned(lead + 2*size)
 	for i := range memory {
 		memory[i] = byte(i>>12 + i)
 	}
 	placed := memory[lead : lead+size]
 	elsewhere := append([]byte(nil), memory[lead+size:]...)
-	if uintptr(unsafe.Pointer(&elsewhere[0]))&(directBlock-1) == (lead+size)&(directBlock-1) {
+	if uintptr(unsafe.Pointer(&elsewhere[0]))&(DirectBlock-1) == (lead+size)&(DirectBlock-1) {
 		t.Fatal("the second piece lies in its place by chance")
 	}
 	if _, err := f.WriteAt(memory[:lead], 0); err != nil {
 		t.Fatal(err)
 	}
-	w := directWrite{f: df, room: Aligned(directStep + 2*directBlock), end: directStep, at: 0, used: lead}
+	w := directWrite{f: df, room: Aligned(directStep + 2*DirectBlock), end: directStep, at: 0, used: lead}
 	copy(w.room, memory[:lead])
 	if n := w.take(placed); n != size-lead {
 		t.Errorf("%d bytes of the first piece are taken, want %d", n, size-lead)
 	}
-	if got := len(w.pieces); got != 2 || &w.pieces[1][0] != &memory[directBlock] || len(w.pieces[1]) != size-directBlock {
+	if got := len(w.pieces); got != 2 || &w.pieces[1][0] != &memory[DirectBlock] || len(w.pieces[1]) != size-DirectBlock {
 		t.Errorf("%d pieces, the second is not the memory it came from", got)
 	}
 	if n := w.take(placed[size-lead:]); n != lead {

@@ -17,7 +17,7 @@ type directWrite struct {
 }
 
 // uncopied is the size from which a piece is worth an entry of its own.
-const uncopied = 4 * directBlock
+const uncopied = 4 * DirectBlock
 
 // WriteVec writes whole blocks around the pieces. What was in the first and
 // the last of them is kept. Pieces are not copied if their memory has the same
@@ -26,9 +26,9 @@ const uncopied = 4 * directBlock
 func (f *directFile) WriteVec(bufs [][]byte, off int64) error {
 	buf, _ := directBuffers.Get().(*[]byte)
 	defer directBuffers.Put(buf)
-	w := directWrite{f: f, room: *buf, end: len(*buf) - directBlock, at: off &^ (directBlock - 1), pieces: f.pieces[:0]}
+	w := directWrite{f: f, room: *buf, end: len(*buf) - DirectBlock, at: off &^ (DirectBlock - 1), pieces: f.pieces[:0]}
 	if w.used = int(off - w.at); w.used > 0 {
-		if err := f.readBlock(w.room[:directBlock], w.at); err != nil {
+		if err := f.readBlock(w.room[:DirectBlock], w.at); err != nil {
 			return err
 		}
 	}
@@ -47,16 +47,16 @@ func (f *directFile) WriteVec(bufs [][]byte, off int64) error {
 
 // take takes the first bytes of b and returns how many.
 func (w *directWrite) take(b []byte) int {
-	place := w.used & (directBlock - 1)
+	place := w.used & (DirectBlock - 1)
 	n := min(len(b), w.end-w.used)
-	if len(b) < uncopied || int(uintptr(unsafe.Pointer(unsafe.SliceData(b))))&(directBlock-1) != place {
+	if len(b) < uncopied || int(uintptr(unsafe.Pointer(unsafe.SliceData(b))))&(DirectBlock-1) != place {
 		w.used += copy(w.room[w.used:], b[:n])
 		return n
 	}
-	head := -place & (directBlock - 1)
+	head := -place & (DirectBlock - 1)
 	w.used += copy(w.room[w.used:], b[:head])
 	w.list()
-	whole := (len(b) - head) &^ (directBlock - 1)
+	whole := (len(b) - head) &^ (DirectBlock - 1)
 	w.pieces = append(w.pieces, b[head:head+whole])
 	w.size += int64(whole)
 	return head + whole
@@ -64,7 +64,7 @@ func (w *directWrite) take(b []byte) int {
 
 // list lists the whole blocks of what has been copied.
 func (w *directWrite) list() {
-	if to := w.used &^ (directBlock - 1); to > w.from {
+	if to := w.used &^ (DirectBlock - 1); to > w.from {
 		w.pieces = append(w.pieces, w.room[w.from:to])
 		w.size += int64(to - w.from)
 		w.from = to
@@ -84,9 +84,9 @@ func (w *directWrite) flush() error {
 
 // finish fills the last block with what the file has there and writes it.
 func (w *directWrite) finish() error {
-	if part := w.used - w.from; part&(directBlock-1) != 0 {
-		behind := w.used & (directBlock - 1)
-		old := w.room[w.end : w.end+directBlock]
+	if part := w.used - w.from; part&(DirectBlock-1) != 0 {
+		behind := w.used & (DirectBlock - 1)
+		old := w.room[w.end : w.end+DirectBlock]
 		if err := w.f.readBlock(old, w.at+w.size+int64(part-behind)); err != nil {
 			return err
 		}
@@ -106,8 +106,8 @@ func (w *directWrite) write() error {
 	f.lastAt = -1
 	if err == nil {
 		end := w.pieces[len(w.pieces)-1]
-		copy(f.last[:], end[len(end)-directBlock:])
-		f.lastAt = w.at + w.size - directBlock
+		copy(f.last[:], end[len(end)-DirectBlock:])
+		f.lastAt = w.at + w.size - DirectBlock
 	}
 	w.at += w.size
 	w.size = 0

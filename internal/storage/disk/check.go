@@ -21,9 +21,6 @@ type checker struct {
 	end   int64 // no batch has this offset or a later one
 }
 
-// checkedFrom is where the part of a batch begins that its checksum covers.
-const checkedFrom = 21
-
 // take checks the next piece and returns what is wrong, if anything.
 func (k *checker) take(b []byte) (why string) {
 	for len(b) > 0 {
@@ -76,7 +73,7 @@ func (k *checker) begin(b []byte) (n int, why string) {
 	}
 	k.first, k.next, k.want = -1, h.NextOffset(), h.CRC
 	k.left = h.Size() - record.HeaderSize
-	k.sum = crc32.Checksum(head[checkedFrom:], castagnoli)
+	k.sum = crc32.Checksum(head[atCovered:], castagnoli)
 	return n, ""
 }
 

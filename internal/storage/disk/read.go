@@ -168,7 +168,7 @@ func (sg *segment) cutOff(pos int64) error {
 }
 
 // batchCRC is the checksum that a batch should carry.
-func batchCRC(b []byte) uint32 { return crc32.Checksum(b[21:], castagnoli) }
+func batchCRC(b []byte) uint32 { return crc32.Checksum(b[atCovered:], castagnoli) }
 
 // verify checks the whole batches in b, which lie at pos, and returns their
 // length and the offset after them. Damage behind the first batch is left for
