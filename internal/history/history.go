@@ -170,7 +170,6 @@ func (h *History) run() {
 type told struct {
 	group string // as it is, which an event can not always say
 	event story.Event
-	json  []byte
 }
 
 // turn deals with all that is queued.
@@ -186,9 +185,6 @@ func (h *History) turn() {
 				list = h.add(list, l.group, &l.events[i])
 			}
 		}
-	}
-	for i := range list {
-		list[i].json = list[i].event.JSON()
 	}
 	if len(list) > 0 {
 		h.publish(list)

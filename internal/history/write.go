@@ -14,6 +14,8 @@ const (
 	batchBytes = 256 << 10
 	// maxInFlight is how many batches may wait to be durable.
 	maxInFlight = 4
+	// keepValue is the largest buffer for a value that is kept.
+	keepValue = 16 << 10
 	// warnAfter is the pause between two warnings.
 	warnAfter = time.Minute
 )
@@ -30,6 +32,8 @@ type writer struct {
 	warnAt  time.Time
 	trouble atomic.Pointer[error] // the newest refusal
 	buf     []byte
+
+	key, value []byte // of the present record
 }
 
 // write appends the events, in as many batches as it takes. It waits while too
@@ -43,15 +47,20 @@ func (w *writer) write(list []told) {
 	var b record.Builder
 	b.Reset(w.buf[:0])
 	for i := range list {
-		if b.Count() > 0 && b.Size()+len(list[i].json) > batchBytes {
+		e := &list[i].event
+		w.key, w.value = append(w.key[:0], list[i].group...), e.AppendJSON(w.value[:0])
+		if b.Count() > 0 && b.Size()+len(w.value) > batchBytes {
 			w.append(log, &b)
 			b.Reset(w.buf[:0])
 		}
-		b.Append(list[i].event.TimeMillis, []byte(list[i].group), list[i].json)
+		b.Append(e.TimeMillis, w.key, w.value)
 	}
 	w.append(log, &b)
 	if cap(w.buf) > 2*batchBytes {
 		w.buf = nil
+	}
+	if cap(w.value) > keepValue {
+		w.value = nil
 	}
 	w.warn()
 }

@@ -176,17 +176,7 @@ type Change struct {
 type Millis time.Duration
 
 // MarshalJSON writes milliseconds.
-func (m Millis) MarshalJSON() ([]byte, error) {
-	us := time.Duration(m).Round(time.Microsecond).Microseconds()
-	b := strconv.AppendInt(nil, us/1000, 10)
-	if rest := us % 1000; rest > 0 {
-		b = fmt.Appendf(b, ".%03d", rest)
-		for b[len(b)-1] == '0' {
-			b = b[:len(b)-1]
-		}
-	}
-	return b, nil
-}
+func (m Millis) MarshalJSON() ([]byte, error) { return appendMillis(nil, m), nil }
 
 // UnmarshalJSON reads milliseconds.
 func (m *Millis) UnmarshalJSON(b []byte) error {
@@ -222,18 +212,6 @@ func Parse(value []byte) (Event, error) {
 	}
 	return e, nil
 }
-
-// JSON is the event as the value of a record.
-func (e *Event) JSON() []byte {
-	b, err := json.Marshal(e)
-	if err != nil {
-		panic("story: an event that cannot be written: " + err.Error())
-	}
-	return b
-}
-
-// AppendJSON appends what JSON returns.
-func (e *Event) AppendJSON(dst []byte) []byte { return append(dst, e.JSON()...) }
 
 // Time is when it happened, in UTC.
 func (e *Event) Time() time.Time { return time.UnixMilli(e.TimeMillis).UTC() }
