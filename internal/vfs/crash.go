@@ -68,6 +68,33 @@ func (t *track) settle(now *chunks) {
 	t.pending = nil
 }
 
+// cutsAny reports whether a truncation is not durable.
+func (t *track) cutsAny() bool {
+	return slices.ContainsFunc(t.pending, func(c change) bool { return c.truncate })
+}
+
+// settleRange is a sync of the sectors that n bytes at off touch. No truncation
+// is pending.
+func (t *track) settleRange(now *chunks, off, n int64) {
+	from, to := off/sectorSize*sectorSize, (off+n+sectorSize-1)/sectorSize*sectorSize
+	for s := from / sectorSize; s < to/sectorSize; s++ {
+		t.synced.writeAt(sector(now, s), s*sectorSize)
+		delete(t.doubt, s)
+	}
+	var rest []change
+	for _, c := range t.pending {
+		end := c.off + int64(len(c.data))
+		if c.off < from {
+			rest = append(rest, change{off: c.off, data: c.data[:min(end, from)-c.off]})
+		}
+		if end > to {
+			at := max(c.off, to)
+			rest = append(rest, change{off: at, data: c.data[at-c.off:]})
+		}
+	}
+	t.pending = rest
+}
+
 // fail is a sync that fails: the system takes the pages for written, so no
 // later sync will write them, yet they may or may not be on the disk.
 func (t *track) fail(now *chunks) {

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -67,6 +69,49 @@ func TestCrashKeepsLosesAndTearsWrites(t *testing.T) {
 	check(t, f.Sync())
 	if got := outcomes(t, m, "f"); len(got) != 1 || got[fresh] == 0 {
 		t.Errorf("after the sync there are %d outcomes", len(got))
+	}
+}
+
+// A synced write is durable whatever happened to its sectors before, and says
+// nothing of the others.
+func TestCrashKeepsWhatIsWrittenSynced(t *testing.T) {
+	m := NewCrashMem()
+	sectors := func(s string) string { // one letter for each sector
+		var b strings.Builder
+		for _, letter := range s {
+			b.WriteString(strings.Repeat(string(letter), sectorSize))
+		}
+		return b.String()
+	}
+	f := durable(t, m, "f", sectors("ooooo"))
+	check(t, second(f.WriteAt([]byte(sectors("nnnnn")), 0)))
+	check(t, WriteSynced(f, []byte(strings.Repeat("s", sectorSize/2)), 2*sectorSize))
+	got := outcomes(t, m, "f")
+	for content := range got {
+		if want := strings.Repeat("s", sectorSize/2) + strings.Repeat("n", sectorSize/2); content[2*sectorSize:3*sectorSize] != want {
+			t.Fatal("a crash loses a synced write")
+		}
+	}
+	for _, want := range []string{"oo.oo", "nn.nn"} {
+		rest := sectors(want)
+		if !slices.ContainsFunc(slices.Collect(maps.Keys(got)), func(content string) bool {
+			return content[:2*sectorSize] == rest[:2*sectorSize] && content[3*sectorSize:] == rest[3*sectorSize:]
+		}) {
+			t.Errorf("no crash leaves %s", want)
+		}
+	}
+	check(t, second(f.WriteAt([]byte(sectors("l")), 2*sectorSize)))
+	if got := outcomes(t, m, "f"); len(got) < 4 {
+		t.Errorf("a later write is never lost, or never kept: %d outcomes", len(got))
+	}
+	m.FailSync(1)
+	if err := WriteSynced(f, []byte("x"), 0); !errors.Is(err, ErrFault) {
+		t.Errorf("a failed sync is reported as %v", err)
+	}
+	check(t, f.Truncate(sectorSize))
+	check(t, WriteSynced(f, []byte(sectors("e")), 0))
+	if got := outcomes(t, m, "f"); len(got) != 1 || got[sectors("e")] == 0 {
+		t.Errorf("a size that was set before a synced write: %d outcomes", len(got))
 	}
 }
 

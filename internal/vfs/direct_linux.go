@@ -83,6 +83,14 @@ func (f *directFile) WriteAt(p []byte, off int64) (int, error) {
 	return len(p), nil
 }
 
+// writeSynced syncs everything: little is not durable of a direct file.
+func (f *directFile) writeSynced(b []byte, off int64) error {
+	if _, err := f.WriteAt(b, off); err != nil {
+		return err
+	}
+	return f.Sync()
+}
+
 // readBlock reads one block; behind the end of the file there are zeros.
 func (f *directFile) readBlock(b []byte, at int64) error {
 	if at == f.lastAt {

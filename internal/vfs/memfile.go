@@ -151,6 +151,34 @@ func (f *memFile) Sync() error {
 	return err
 }
 
+// writeSynced is a write, then a sync of what it wrote.
+func (f *memFile) writeSynced(b []byte, off int64) error {
+	if _, err := f.WriteAt(b, off); err != nil {
+		return err
+	}
+	if err := f.enter(SyncCall, "sync", 0); err != nil {
+		f.node.sync(err)
+		return err
+	}
+	f.node.syncRange(off, int64(len(b)))
+	return nil
+}
+
+// syncRange makes n bytes at off durable. What happened elsewhere in the file
+// stays open, unless its size was set: then everything is made durable.
+func (n *node) syncRange(off, size int64) {
+	if n.track == nil {
+		return
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.track.cutsAny() {
+		n.track.settle(&n.bytes)
+		return
+	}
+	n.track.settleRange(&n.bytes, off, size)
+}
+
 // sync makes the file's contents durable, or leaves them in doubt.
 func (n *node) sync(err error) {
 	if n.track == nil {

@@ -197,6 +197,28 @@ func TestWriteVecOfManyPieces(t *testing.T) {
 	})
 }
 
+func TestWriteSyncedWrites(t *testing.T) {
+	onEach(t, func(t *testing.T, fsys FS, dir string) {
+		name := filepath.Join(dir, "f")
+		f := mustCreate(t, fsys, name, "abcdef")
+		check(t, WriteSynced(f, []byte("XY"), 2))
+		check(t, WriteSynced(f, []byte("Z"), 7))
+		if got, want := contents(t, fsys, name), "abXYef\x00Z"; got != want {
+			t.Errorf("file holds %q, want %q", got, want)
+		}
+		check(t, f.Close())
+		if f, err := CreateDirect(fsys, name); err != nil {
+			t.Error(err)
+		} else {
+			check(t, WriteSynced(f, []byte("direct"), 0))
+			check(t, f.Close())
+			if got := contents(t, fsys, name); got[:6] != "direct" {
+				t.Errorf("direct file holds %.20q", got)
+			}
+		}
+	})
+}
+
 func TestAllocateWritesZeros(t *testing.T) {
 	onEach(t, func(t *testing.T, fsys FS, dir string) {
 		name := filepath.Join(dir, "f")
