@@ -20,6 +20,7 @@ import (
 // world is a workload and what the medium has promised it.
 type world struct {
 	m        *Medium
+	never    bool // an acknowledgement promises nothing
 	shelves  []*shelf
 	last     uint64                      // number of the last flush tried
 	acked    uint64                      // number of the last flush acknowledged
@@ -28,8 +29,8 @@ type world struct {
 	removed  map[storage.Partition]bool  // or about to be
 }
 
-func newWorld(m *Medium) *world {
-	w := &world{m: m, covered: map[storage.Partition]int64{}, ackedEnd: map[storage.Partition]int64{}, removed: map[storage.Partition]bool{}}
+func newWorld(m *Medium, never bool) *world {
+	w := &world{m: m, never: never, covered: map[storage.Partition]int64{}, ackedEnd: map[storage.Partition]int64{}, removed: map[storage.Partition]bool{}}
 	for i := range 3 {
 		w.shelves = append(w.shelves, newShelf(partition(byte(i+1), int32(i))))
 	}
@@ -49,7 +50,7 @@ func (w *world) flush(frames ...storage.Frame) error {
 	}
 	w.acked = w.last
 	for _, f := range frames {
-		if f.Kind == storage.FrameBatch {
+		if f.Kind == storage.FrameBatch && !w.never {
 			w.ackedEnd[f.Partition] = f.Offset + 1
 		}
 	}
@@ -109,7 +110,11 @@ func (w *world) work(fsys *vfs.Mem) error {
 			}
 		case 4:
 			// The disk fails a flush and goes on.
-			fsys.FailSync(1)
+			if w.never {
+				fsys.FailWrite(1)
+			} else {
+				fsys.FailSync(1)
+			}
 			if err := w.flush(w.batches(next)...); !errors.Is(err, vfs.ErrFault) {
 				return err
 			}
@@ -133,7 +138,7 @@ func (w *world) work(fsys *vfs.Mem) error {
 
 // verify holds what a restart found against what was promised.
 func (w *world) verify(m *Medium, h *held) error {
-	if h.report.LastFlush < w.acked || h.report.LastFlush > w.last {
+	if h.report.LastFlush < w.acked && !w.never || h.report.LastFlush > w.last {
 		return fmt.Errorf("last flush is %d, acknowledged was %d, tried %d", h.report.LastFlush, w.acked, w.last)
 	}
 	if len(h.report.Corrupt) > 0 {
@@ -196,17 +201,26 @@ func (w *world) verifyLog(m *Medium, h *held, p storage.Partition) error {
 	return nil
 }
 
-func TestCrashWalk(t *testing.T) {
+func TestCrashWalk(t *testing.T) { crashWalk(t, Fsync) }
+
+// Under never a crash loses what the system has not written, but nothing that
+// is in segments, nothing from the middle of a log, and nothing that a restart has
+// found.
+func TestCrashWalkUnsynced(t *testing.T) { crashWalk(t, Never) }
+
+func crashWalk(t *testing.T, d Durability) {
 	seeds := uint64(12)
 	if testing.Short() {
 		seeds = 4
 	}
 	start := func(fsys *vfs.Mem) (*world, error) {
-		m, _, err := tryRecover(testConfig(fsys))
+		c := testConfig(fsys)
+		c.Durability = d
+		m, _, err := tryRecover(c)
 		if err != nil {
 			return nil, err
 		}
-		return newWorld(m), nil
+		return newWorld(m, d == Never), nil
 	}
 	fsys := vfs.NewCrashMem()
 	w, err := start(fsys)
@@ -230,7 +244,7 @@ func TestCrashWalk(t *testing.T) {
 			t.Fatalf("call %d: %v", n, err)
 		}
 		if w == nil {
-			w = newWorld(nil)
+			w = newWorld(nil, d == Never)
 		}
 		for seed := range seeds {
 			if err := w.restart(fsys.CrashClone(seed), seed); err != nil {

@@ -305,8 +305,14 @@ func (j *journal) close() error {
 	if j.failed == nil {
 		j.failed = errStopped
 	}
+	files := j.files
 	j.mu.Unlock()
 	var err error
+	for _, f := range files {
+		if f.f == nil && f.synced < f.end && !f.tainted {
+			err = errors.Join(err, j.syncSealed(f))
+		}
+	}
 	if a != nil {
 		if failed == nil && a.synced < a.end {
 			err = a.f.Sync()
@@ -314,6 +320,15 @@ func (j *journal) close() error {
 		err = errors.Join(err, a.f.Close())
 	}
 	return errors.Join(err, j.dir.Close())
+}
+
+// syncSealed syncs a file that was left to the system.
+func (j *journal) syncSealed(a *journalFile) error {
+	f, err := j.c.FS.Open(j.path(journalPath(a.seq)))
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
 }
 
 // lose says that acknowledged flushes may be lost: the broker must stop.

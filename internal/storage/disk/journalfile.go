@@ -135,10 +135,7 @@ func (j *journal) takeSpace() (f vfs.File, path string, allocated int64, err err
 
 // publish makes the header durable and then gives the file its name.
 func (j *journal) publish(f vfs.File, from string, h *fileHeader) error {
-	if _, err := f.WriteAt(h.encode(), 0); err != nil {
-		return err
-	}
-	if err := f.Sync(); err != nil {
+	if err := j.writeHeader(f, h); err != nil {
 		return err
 	}
 	if err := j.c.FS.Rename(from, j.path(journalPath(h.seq))); err != nil {
@@ -147,17 +144,32 @@ func (j *journal) publish(f vfs.File, from string, h *fileHeader) error {
 	return j.dir.Sync()
 }
 
-// seal ends a file that is full: it is synced before its successor is used.
+func (j *journal) writeHeader(f vfs.File, h *fileHeader) error {
+	if j.c.Durability == Never {
+		// A spare is full of bytes of its earlier use that nobody needs and
+		// that have not been synced.
+		return vfs.WriteSynced(f, h.encode(), 0)
+	}
+	if _, err := f.WriteAt(h.encode(), 0); err != nil {
+		return err
+	}
+	return f.Sync()
+}
+
+// seal ends a file that is full: it is synced before its successor is used, or
+// left to the system as all else is.
 func (j *journal) seal(a *journalFile) error {
 	j.waitIdle(a)
-	if a.synced < a.end {
+	synced := a.synced
+	if synced < a.end && j.c.Durability != Never {
 		if err := a.f.Sync(); err != nil {
 			j.lose(err)
 			return err
 		}
+		synced = a.end
 	}
 	j.mu.Lock()
-	a.synced = a.end
+	a.synced = synced
 	f := a.f
 	a.f = nil
 	j.mu.Unlock()

@@ -169,7 +169,7 @@ func (j *journal) readChain(ctx context.Context, chain []*link, into storage.Rec
 		cut = l.limit >= 0 && end < l.limit
 		file := &journalFile{seq: l.seq, salt: l.salt, last: r.lastInFile, end: end, synced: end, allocated: l.size}
 		j.files = append(j.files, file)
-		if (l.limit < 0 || cut) && !j.readOnly {
+		if (l.limit < 0 || !l.held) && !j.readOnly {
 			if err := j.confirm(l, r, end); err != nil {
 				return err
 			}
@@ -182,7 +182,9 @@ func (j *journal) readChain(ctx context.Context, chain []*link, into storage.Rec
 	return nil
 }
 
-// confirm makes durable what was read from the last file. It may have been
+// confirm makes durable what was read from the last file, or from one that was
+// not synced before its successor was used: what comes behind it may be promised
+// more. The last file may have been
 // written by a process whose sync failed or never ran, and a sync that succeeds
 // now would prove nothing about pages which the system believes to be clean. So
 // the flush in doubt is written again: only the last one can be, under fsync.

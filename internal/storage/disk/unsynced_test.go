@@ -1,0 +1,101 @@
+package disk
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"rota/internal/vfs"
+)
+
+// TestNeverLeavesFilesToTheSystem: nothing but headers is synced before Close. What
+// a crash leaves has no gap, and is durable once a restart has found it.
+func TestNeverLeavesFilesToTheSystem(t *testing.T) {
+	fsys := vfs.NewCrashMem()
+	c := testConfig(fsys)
+	c.Durability = Never
+	m, _ := recoverFrom(t, c)
+	want := flushBatches(t, m, 1, 30, 2000)
+	lengths := map[int]bool{}
+	for seed := range uint64(80) {
+		crashed := fsys.CrashClone(seed)
+		n, h := recoverFrom(t, testConfig(crashed))
+		got := h.offsets()
+		if !slices.Equal(got, want[:len(got)]) || seed == 0 && len(got) > 0 || seed == 1 && len(got) < len(want) {
+			t.Fatalf("seed %d: recovered %v", seed, got)
+		}
+		lengths[len(got)] = true
+		next := h.report.LastFlush + 1
+		flush(t, n, next, batchFrame(partition(2, 0), batch(99, 1, 0, 300)))
+		_, h = recoverFrom(t, testConfig(crashed.CrashClone(0)))
+		wantOffsets(t, h, append(got, fmt.Sprintf("%d:99", next)))
+		closeMedium(t, n)
+	}
+	if len(lengths) < 4 {
+		t.Errorf("crashes leave journals of %d lengths only", len(lengths))
+	}
+	closeMedium(t, m)
+	_, h := recoverFrom(t, testConfig(fsys.CrashClone(0)))
+	wantOffsets(t, h, want) // Close syncs
+}
+
+// TestRestartSyncsWhatIsBehindIt: a process under never is killed, the next one
+// promises more, then the machine crashes. What was promised lies behind files
+// that nobody had synced.
+func TestRestartSyncsWhatIsBehindIt(t *testing.T) {
+	fsys := vfs.NewCrashMem()
+	c := testConfig(fsys)
+	c.Durability = Never
+	m, _ := recoverFrom(t, c)
+	want := flushBatches(t, m, 1, 30, 2000)
+	m.release() // all that happens to a process that is killed
+	m, h := recoverFrom(t, testConfig(fsys))
+	wantOffsets(t, h, want)
+	want = append(want, flushBatches(t, m, 31, 32, 300)...)
+	for seed := range uint64(20) {
+		_, h := recoverFrom(t, testConfig(fsys.CrashClone(seed)))
+		wantOffsets(t, h, want)
+	}
+	closeMedium(t, m)
+}
+
+// TestCutInAnUnsyncedFile: under never, a write fails, the journal goes on in a
+// new file, and a crash loses a part of the old one.
+func TestCutInAnUnsyncedFile(t *testing.T) {
+	fsys := vfs.NewCrashMem()
+	c := testConfig(fsys)
+	c.Durability = Never
+	m, _ := recoverFrom(t, c)
+	want := flushBatches(t, m, 1, 4, 2000)
+	fsys.FailWrite(1)
+	if err := flushErr(m, 5, batchFrame(partition(1, 0), batch(5, 1, 0, 300))); err == nil {
+		t.Fatal("flush on a failing disk succeeds")
+	}
+	if err := m.Reopen(5); err != nil {
+		t.Fatal(err)
+	}
+	want = append(want, flushBatches(t, m, 5, 8, 2000)...)
+	cuts := 0
+	for seed := range uint64(80) {
+		clone := testConfig(fsys.CrashClone(seed))
+		clone.Durability = Never
+		n, h := recoverFrom(t, clone)
+		got := h.offsets()
+		if !slices.Equal(got, want[:len(got)]) {
+			t.Fatalf("seed %d: recovered %v", seed, got)
+		}
+		if len(got) < 4 {
+			cuts++
+		}
+		next := h.report.LastFlush + 1
+		flush(t, n, next, batchFrame(partition(2, 0), batch(99, 1, 0, 300)))
+		closeMedium(t, n)
+		n, again := recoverFrom(t, clone)
+		wantOffsets(t, again, append(got, fmt.Sprintf("%d:99", next)))
+		closeMedium(t, n)
+	}
+	if cuts == 0 {
+		t.Error("no seed loses a part of the first file")
+	}
+	closeMedium(t, m)
+}
