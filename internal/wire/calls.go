@@ -95,7 +95,7 @@ func (cl *call) OnEnd(f func()) {
 }
 
 // answer settles the outcome of a call. If the reply can leave and nobody is
-// about to take it, a goroutine is started that does.
+// about to take it, somebody is found who does.
 func (c *conn) answer(cl *call, o outcome, r kmsg.Response, reason error) {
 	c.mu.Lock()
 	if cl.outcome == broken {
@@ -125,7 +125,7 @@ func (c *conn) answer(cl *call, o outcome, r kmsg.Response, reason error) {
 	c.changed.Signal()
 	c.mu.Unlock()
 	if start {
-		go c.write()
+		c.startWriting(r)
 	}
 }
 

@@ -18,6 +18,7 @@ type Server struct {
 	rows []*row // by API key; nil where nothing is served
 
 	buffers  buffers
+	writers  *writers
 	calls    sync.Pool
 	steppers sync.Pool // of *stepper
 	data     budget    // Produce and Fetch requests
@@ -51,6 +52,7 @@ func Start(c Config) *Server {
 	s := &Server{
 		cfg:        c,
 		rows:       newRows(c.Table),
+		writers:    newWriters(),
 		data:       budget{limit: c.DataBudget},
 		group:      budget{limit: c.GroupBudget},
 		replies:    budget{limit: c.ReplyBudget},

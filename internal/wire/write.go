@@ -1,6 +1,10 @@
 package wire
 
 import (
+	"net"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
 	"rota/internal/api"
 )
 
@@ -14,11 +18,17 @@ const (
 	largestReply = 16 << 20
 )
 
-// write is the goroutine that is started when a reply can leave and nobody
-// else is about to take it.
-func (c *conn) write() {
-	defer c.guard()
-	c.flush()
+// startWriting has the ready replies written when nobody else is about to take
+// them. The caller has set c.writing; first is the reply that leaves first. What is
+// put together only then may take its time, and gets a goroutine of its own.
+func (c *conn) startWriting(first kmsg.Response) {
+	_, tcp := c.nc.(*net.TCPConn)
+	_, deferred := first.(api.Deferred)
+	if tcp && !deferred {
+		c.srv.writers.add(c)
+	} else {
+		go c.writeAt(nil)
+	}
 }
 
 // settle is what the reader does before it blocks: it writes the replies that
@@ -42,14 +52,14 @@ func (c *conn) leave(counted bool) {
 	}
 	c.mu.Unlock()
 	if mine {
-		c.flush()
+		c.flush(nil)
 	}
 }
 
 // flush takes replies from the queue and writes them until none is ready.
-// The caller has set c.writing.
-func (c *conn) flush() {
-	out := reply{conn: c, buf: c.srv.buffers.get(minReply)}
+// The caller has set c.writing. While it holds p it waits for nobody.
+func (c *conn) flush(p *place) {
+	out := reply{conn: c, place: p, buf: c.srv.buffers.get(minReply)}
 	var list *call
 	defer func() {
 		out.end()
@@ -96,9 +106,10 @@ func (c *conn) wrote(list *call) {
 
 // reply is bytes on their way out.
 type reply struct {
-	conn *conn
-	buf  *buffer
-	held int64 // of the reply budget, for deferred replies in buf
+	conn  *conn
+	place *place // of the goroutine, nil if it may wait
+	buf   *buffer
+	held  int64 // of the reply budget, for deferred replies in buf
 	// steps has what belongs between the bytes of buf; nil as long as no
 	// deferred reply has been in it.
 	steps *stepper
@@ -136,6 +147,7 @@ func (o *reply) encode(cl *call) {
 		endReply(o.buf.b, start, 0)
 		return
 	}
+	o.place.giveUp()
 	want := int64(min(deferred.Estimate(), largestReply))
 	granted := o.conn.srv.replies.upTo(want)
 	o.held += granted // now, in case the encoder panics
@@ -166,7 +178,7 @@ func (o *reply) send() error {
 	}
 	b := o.buf.b
 	for len(b) > 0 {
-		n, err := o.conn.nc.Write(b[:min(len(b), writeSize)])
+		n, err := o.write(b[:min(len(b), writeSize)])
 		o.conn.srv.sent.Add(int64(n))
 		if err != nil {
 			return err
@@ -177,6 +189,17 @@ func (o *reply) send() error {
 	o.buf.b = o.buf.b[:0]
 	o.giveBack()
 	return nil
+}
+
+// write writes some of b, or fails.
+func (o *reply) write(b []byte) (int, error) {
+	if tcp, ok := o.conn.nc.(*net.TCPConn); ok && o.place != nil && o.place.held {
+		if n, err := o.place.tryWrite(tcp, b); n > 0 || err != nil {
+			return n, err
+		}
+	}
+	o.place.giveUp()
+	return o.conn.nc.Write(b)
 }
 
 func (o *reply) giveBack() {

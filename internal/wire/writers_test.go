@@ -1,0 +1,91 @@
+package wire
+
+import (
+	"encoding/binary"
+	"io"
+	"net"
+	"runtime"
+	"testing"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"rota/internal/api"
+)
+
+// tcpClient is the other end of a connection over TCP.
+type tcpClient struct {
+	testing.TB
+	net.Conn
+}
+
+func (c tcpClient) send(req kmsg.Request) {
+	c.Helper()
+	if _, err := c.Write(kmsg.NewRequestFormatter().AppendRequest(nil, req, 1)); err != nil {
+		c.Fatal(err)
+	}
+}
+
+// receive reads a reply and returns its size.
+func (c tcpClient) receive() int {
+	c.Helper()
+	var size [4]byte
+	if _, err := io.ReadFull(c, size[:]); err != nil {
+		c.Fatal(err)
+	}
+	n := int(binary.BigEndian.Uint32(size[:]))
+	if _, err := io.CopyN(io.Discard, c, int64(n)); err != nil {
+		c.Fatal(err)
+	}
+	return n
+}
+
+// Peers that do not read their replies, more of them than there are places for
+// writers, do not keep replies from others, and get their own in whole once
+// they read.
+func TestNoWriterWaitsForAPeer(t *testing.T) {
+	calls := make(chan *api.Call, 64)
+	table := testTable(&parked{})
+	table[3].Handle = func(_ *api.Server, c *api.Call) { calls <- c }
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := Start(Config{Table: table})
+	served := make(chan error)
+	go func() { served <- s.Serve(l, api.Listener{}) }()
+	dial := func() tcpClient {
+		nc, err := net.Dial("tcp", l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { nc.Close() })
+		c := tcpClient{t, nc}
+		c.send(&kmsg.JoinGroupRequest{Version: 5, Group: "g"})
+		return c
+	}
+
+	// More than the system keeps for a connection.
+	large := &kmsg.JoinGroupResponse{Members: []kmsg.JoinGroupResponseMember{{ProtocolMetadata: make([]byte, 16<<20)}}}
+	var deaf []tcpClient
+	for range runtime.GOMAXPROCS(0) + 2 {
+		deaf = append(deaf, dial())
+		reply := *large
+		c := <-calls
+		go c.Answer.Reply(&reply)
+	}
+	for range 100 {
+		hears := dial()
+		c := <-calls
+		go c.Answer.Reply(&kmsg.JoinGroupResponse{})
+		hears.receive()
+	}
+	for _, c := range deaf {
+		if n := c.receive(); n < 16<<20 {
+			t.Errorf("a reply of %d bytes came", n)
+		}
+	}
+	s.Close()
+	if err := <-served; err != nil {
+		t.Error(err)
+	}
+}
