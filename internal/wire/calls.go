@@ -120,7 +120,7 @@ func (c *conn) answer(cl *call, o outcome, r kmsg.Response, reason error) {
 	}
 	start := c.queue.head == cl && c.handling == 0 && !c.writing
 	if start {
-		c.writing = true
+		c.beginLocked()
 	}
 	c.changed.Signal()
 	c.mu.Unlock()

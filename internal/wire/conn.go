@@ -182,10 +182,10 @@ var (
 // no call open, it reads no reply, or it keeps memory for a frame that does
 // not come. When memory is scarce, unread replies end it sooner.
 func (c *conn) overdue(tick, idle, stall uint32, scarce bool) error {
-	silent := tick - c.active.Load()
 	c.mu.Lock()
 	writing, open := c.writing, c.unwritten > 0
 	c.mu.Unlock()
+	silent := tick - c.active.Load() // now: what is seen above was progress as well
 	switch {
 	case writing && (silent >= idle || scarce && silent >= stall):
 		return errUnread

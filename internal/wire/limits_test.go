@@ -3,6 +3,8 @@ package wire
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
+	"net"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -308,6 +310,32 @@ func TestIdleConnectionsAreClosedUnlessACallIsOpen(t *testing.T) {
 		}
 		answer(p.take(t))
 		waiting.expect(1)
+	})
+}
+
+// A call may wait for longer than a connection may be idle. That its reply is
+// being written when the sweep comes is not the peer's fault.
+func TestALateReplyIsNotOverdue(t *testing.T) {
+	serve(t, Config{Table: testTable(&parked{}), IdleTimeout: time.Minute}, func(r *rig) {
+		near, far := net.Pipe()
+		defer near.Close()
+		defer far.Close()
+		c := newConn(r.Server, near, api.Listener{})
+		defer c.cancel()
+		c.unwritten = 1
+		tick := r.tick.Add(1000)
+		if err := c.overdue(tick, 13, 13, true); err != nil {
+			t.Errorf("waiting: %v", err)
+		}
+		c.mu.Lock()
+		c.beginLocked()
+		c.mu.Unlock()
+		if err := c.overdue(tick, 13, 13, true); err != nil {
+			t.Errorf("while the reply is being written: %v", err)
+		}
+		if err := c.overdue(r.tick.Add(13), 13, 13, true); !errors.Is(err, errUnread) {
+			t.Errorf("unread: %v", err)
+		}
 	})
 }
 

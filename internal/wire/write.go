@@ -48,12 +48,19 @@ func (c *conn) leave(counted bool) {
 	}
 	mine := !c.writing && c.queue.head != nil && c.queue.head.outcome != unanswered
 	if mine {
-		c.writing = true
+		c.beginLocked()
 	}
 	c.mu.Unlock()
 	if mine {
 		c.flush(nil)
 	}
+}
+
+// beginLocked claims the writing of replies. The peer has its time from now on,
+// however long it had to wait for the first of them.
+func (c *conn) beginLocked() {
+	c.progress()
+	c.writing = true
 }
 
 // flush takes replies from the queue and writes them until none is ready.
