@@ -21,6 +21,19 @@ type Stretch interface {
 	Close()
 }
 
+// FileStretch is a Stretch of which the system may send parts by itself, without
+// anybody reading them.
+type FileStretch interface {
+	Stretch
+	// InFile says where the next bytes lie: size of them at off in the file
+	// behind fd, which stays open until Close. They are whole batches, and have
+	// been verified since they came into the system's page cache, where all of
+	// them are. size is 0 if that is not so: then Next has the next bytes.
+	InFile() (fd uintptr, off int64, size int)
+	// Passed says that what InFile has just told of has been sent, all of it.
+	Passed(size int)
+}
+
 // Lender is a Medium that can put off reading. Its methods may be called from
 // any goroutine at any time.
 type Lender interface {

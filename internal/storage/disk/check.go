@@ -13,6 +13,7 @@ type checker struct {
 	head [record.HeaderSize]byte
 	have int // bytes of head, while it is cut
 	left int // bytes of the batch to come
+	body int // bytes of the batch behind its header
 	sum  uint32
 	want uint32
 	// first is the offset that the first batch must begin with; -1: any.
@@ -72,10 +73,22 @@ func (k *checker) begin(b []byte) (n int, why string) {
 		return n, fmt.Sprintf("offset %d in batches that end at %d", h.LastOffset(), k.end)
 	}
 	k.first, k.next, k.want = -1, h.NextOffset(), h.CRC
-	k.left = h.Size() - record.HeaderSize
+	k.body = h.Size() - record.HeaderSize
+	k.left = k.body
 	k.sum = crc32.Checksum(head[atCovered:], castagnoli)
 	return n, ""
 }
 
 // whole reports whether the last piece ended with a batch.
 func (k *checker) whole() bool { return k.left == 0 && k.have == 0 }
+
+// begun is how many bytes there have been of a batch that is not whole yet.
+func (k *checker) begun() int {
+	if k.left > 0 {
+		return record.HeaderSize + k.body - k.left
+	}
+	return k.have
+}
+
+// skip leaves out whole batches that need no checking.
+func (k *checker) skip() { k.first = -1 }

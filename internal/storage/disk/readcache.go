@@ -143,6 +143,22 @@ func (rc *readCache) evicted(sg *segment, i int64) {
 			sg.reads[j] = fromChunk
 		}
 	}
+	sg.vetted.cut(i*chunkSize - segmentHeader)
+}
+
+// vouch says that batches have come out of the page cache and were verified.
+func (rc *readCache) vouch(sg *segment, from, to int64) {
+	rc.mu.Lock()
+	defer rc.mu.Unlock()
+	sg.vetted.add(from, to)
+}
+
+// vetted returns how far the batches from pos on have been verified since they
+// came into the page cache: pos if they have not.
+func (rc *readCache) vetted(sg *segment, pos int64) int64 {
+	rc.mu.Lock()
+	defer rc.mu.Unlock()
+	return sg.vetted.from(pos)
 }
 
 // markReadLocked notes that a chunk has been read past the page cache.

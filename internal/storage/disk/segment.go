@@ -176,7 +176,9 @@ type segment struct {
 	place   *list.Element // in the list of unused ones
 	cost    int
 
-	reads []source // of chunks, see readCache.source; guarded by readCache.mu
+	// Guarded by readCache.mu.
+	reads  []source // of chunks, see readCache.source
+	vetted vetted
 }
 
 // segmentCache keeps segments open, the least recently used ones go first.

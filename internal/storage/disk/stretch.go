@@ -19,6 +19,10 @@ type stretch struct {
 	settled  int64 // how much of the segment its manifest covers
 	check    checker
 
+	// vet is where the batches begin that have been verified and came out of
+	// the page cache without a gap; -1: there are none.
+	vet int64
+
 	// What is known of the chunk that pos lies in.
 	chunk int64 // -1: none
 	from  source
@@ -26,8 +30,8 @@ type stretch struct {
 }
 
 var (
-	_ storage.Lender  = (*Medium)(nil)
-	_ storage.Stretch = (*stretch)(nil)
+	_ storage.Lender      = (*Medium)(nil)
+	_ storage.FileStretch = (*stretch)(nil)
 )
 
 // Lend implements storage.Lender.
@@ -70,7 +74,7 @@ func (sg *segment) lend(s *storage.Segment, offset int64, limit int, visible int
 	}
 	return &stretch{
 		sg: sg, size: int(end - pos), pos: pos, end: end, settled: s.Size,
-		check: checker{first: first, end: upper}, chunk: -1,
+		check: checker{first: first, end: upper}, vet: -1, chunk: -1,
 	}, nil
 }
 
@@ -84,6 +88,7 @@ func (st *stretch) Next(buf []byte) (n int, lent []byte, err error) {
 	}
 	b, isLent, err := st.read(buf[:min(int64(len(buf)), st.end-st.pos)])
 	if err == nil {
+		st.note()
 		why := st.check.take(b)
 		if why == "" && st.pos+int64(len(b)) == st.end && !st.check.whole() {
 			why = "the last batch is cut off"
@@ -98,12 +103,62 @@ func (st *stretch) Next(buf []byte) (n int, lent []byte, err error) {
 	}
 	st.pos += int64(len(b))
 	if st.pos == st.end {
+		st.vouch()
 		st.sg.remember(st.check.next, st.end)
 	}
 	if isLent {
 		return 0, b, nil
 	}
 	return len(b), nil, nil
+}
+
+// note is called between reading bytes and checking them: it keeps track of
+// what has come out of the page cache.
+func (st *stretch) note() {
+	switch {
+	case st.from == fromChunk:
+		st.vouch()
+	case st.vet < 0 && st.check.whole():
+		st.vet = st.pos
+	}
+}
+
+// vouch has the segment know of the batches that were verified.
+func (st *stretch) vouch() {
+	if st.vet >= 0 {
+		st.sg.cache.read.vouch(st.sg, st.vet, st.pos-int64(st.check.begun()))
+		st.vet = -1
+	}
+}
+
+// InFile implements storage.FileStretch.
+func (st *stretch) InFile() (fd uintptr, off int64, size int) {
+	if !st.check.whole() {
+		return 0, 0, 0
+	}
+	rc := st.sg.cache.read
+	to := min(rc.vetted(st.sg, st.pos), st.end)
+	if to == st.pos {
+		return 0, 0, 0
+	}
+	f, off, size := st.sg.paged(), segmentHeader+st.pos, int(to-st.pos)
+	fd, ok := vfs.InCache(f, off, size)
+	if !ok {
+		rc.evicted(st.sg, off/chunkSize)
+		return 0, 0, 0
+	}
+	return fd, off, size
+}
+
+// Passed implements storage.FileStretch.
+func (st *stretch) Passed(size int) {
+	st.vouch()
+	st.leave()
+	st.check.skip()
+	st.pos += int64(size)
+	if st.pos == st.end {
+		st.sg.remember(st.check.end, st.end)
+	}
 }
 
 // Close implements storage.Stretch.
@@ -116,6 +171,7 @@ func (st *stretch) Close() {
 func (st *stretch) read(buf []byte) (b []byte, lent bool, err error) {
 	at := segmentHeader + st.pos
 	if !vfs.IsDirect(st.sg.f) {
+		st.from = fromPages
 		return buf, false, st.readFile(st.sg.f, buf, at)
 	}
 	i := at / chunkSize
@@ -205,6 +261,9 @@ func (st *stretch) fromChunk(buf []byte, skip int) (b []byte, lent bool, err err
 // paged is the segment's file by way of the page cache, nil if it cannot be
 // opened.
 func (sg *segment) paged() vfs.File {
+	if !vfs.IsDirect(sg.f) {
+		return sg.f
+	}
 	sg.mu.Lock()
 	defer sg.mu.Unlock()
 	if sg.pages == nil && !sg.pageless {

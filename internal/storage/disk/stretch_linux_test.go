@@ -53,6 +53,50 @@ func TestStretchesFromDiskAndPageCache(t *testing.T) {
 	}
 }
 
+// What has been verified out of the page cache is sent from there, as long as
+// it is there.
+func TestVettedBatchesAreSentByTheSystem(t *testing.T) {
+	c := onTheSystem(t)
+	m, _ := recoverFrom(t, c)
+	defer func() { closeMedium(t, m) }()
+	s := largeShelf(t, m)
+	seg := s.Segments[0]
+	want, err := m.Read(s.Partition, seg, 0, int(seg.Size), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	inFile := func() int {
+		st, _, err := m.Lend(s.Partition, seg, 0, 3<<20, seg.End)
+		if err != nil || st == nil {
+			t.Fatal(st, err)
+		}
+		defer st.Close()
+		return len(outOfFile(st))
+	}
+	m.segments.read.forgetAll()
+	if n := inFile(); n != 0 {
+		t.Fatalf("%d bytes are to be sent that nobody has verified", n)
+	}
+	passOver(t, m, s, want) // into the page cache
+	sg := openSegmentOf(t, m, s)
+	if _, ok := vfs.InCache(sg.paged(), 0, 1<<20); !ok {
+		t.Skip("the system does not tell what its page cache has")
+	}
+	if n := inFile(); n < 2<<20 {
+		t.Errorf("%d bytes are sent by the system", n)
+	}
+	passOver(t, m, s, want)
+	dropPages(t, m, s)
+	if n := inFile(); n != 0 {
+		t.Errorf("%d bytes are to be sent that are in memory no more", n)
+	}
+	// What then rots on the disk is found.
+	flip(t, c, segmentFile(c, s), segmentHeader+10*40_000+777)
+	if b := lentBytes(t, m, s.Partition, seg, 0, 1<<20); b != nil {
+		t.Error("damage was lent")
+	}
+}
+
 // dropPages has the system forget the pages of the segment that it can.
 func dropPages(t *testing.T, m *Medium, s *shelf) {
 	t.Helper()

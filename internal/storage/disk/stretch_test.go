@@ -36,6 +36,11 @@ func drained(st storage.Stretch) ([]byte, error) {
 	var got []byte
 	buf := make([]byte, 50_021)
 	for step := 1; ; step = step*7%50_021 + 1 {
+		if b := outOfFile(st); b != nil && step%3 > 0 {
+			st.(storage.FileStretch).Passed(len(b))
+			got = append(got, b...)
+			continue
+		}
 		n, lent, err := st.Next(buf[:step])
 		if err != nil {
 			return got, err
@@ -45,6 +50,23 @@ func drained(st storage.Stretch) ([]byte, error) {
 		}
 		got = append(append(got, buf[:n]...), lent...)
 	}
+}
+
+// outOfFile returns what the system would send next by itself.
+func outOfFile(st storage.Stretch) []byte {
+	file, ok := st.(*stretch)
+	if !ok {
+		return nil
+	}
+	_, off, size := file.InFile()
+	if size == 0 {
+		return nil
+	}
+	b := make([]byte, size)
+	if n, _ := file.sg.paged().ReadAt(b, off); n < size {
+		return nil
+	}
+	return b
 }
 
 // onTheSystem is a configuration whose files go past the page cache.
