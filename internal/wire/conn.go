@@ -41,6 +41,8 @@ type conn struct {
 
 	// What follows may be used by any goroutine.
 
+	socket socket // belongs to whoever writes
+
 	active   atomic.Uint32 // the sweep before which there last was progress
 	midFrame atomic.Bool   // a frame that memory is kept for is coming in
 
@@ -59,7 +61,7 @@ type conn struct {
 }
 
 func newConn(s *Server, nc net.Conn, advertised api.Listener) *conn {
-	c := &conn{srv: s, nc: nc, address: peerAddress(nc), listener: advertised}
+	c := &conn{srv: s, nc: nc, address: peerAddress(nc), listener: advertised, socket: newSocket(nc)}
 	c.host = "/" + c.address
 	c.changed.L = &c.mu
 	c.ctx, c.cancel = context.WithCancel(s.ctx)

@@ -4,6 +4,7 @@ import (
 	"net"
 
 	"rota/internal/api"
+	"rota/internal/storage"
 )
 
 const (
@@ -79,24 +80,46 @@ func (s *stepper) send(b []byte) error {
 			return err
 		}
 		at = part.At
-		for left := part.Stretch.Size(); left > 0; {
-			n, lent, err := part.Stretch.Next(s.step.b[len(s.step.b):cap(s.step.b)])
-			if err != nil {
-				return err
-			}
-			left -= n + len(lent)
-			s.step.b = s.step.b[:len(s.step.b)+n]
-			if len(lent) > 0 || len(s.step.b) == cap(s.step.b) {
-				if err := s.write(lent); err != nil {
-					return err
-				}
-			}
+		if err := s.sendPart(part.Stretch); err != nil {
+			return err
 		}
 	}
 	if err := s.copy(b[at:]); err != nil {
 		return err
 	}
-	return s.write(nil)
+	if err := s.write(nil); err != nil {
+		return err
+	}
+	s.conn.socket.cork(false)
+	return nil
+}
+
+// sendPart sends all of a part, but for what has a place in the step.
+func (s *stepper) sendPart(st storage.Stretch) error {
+	for left := st.Size(); left > 0; {
+		n, err := s.sendFile(st)
+		if n == 0 && err == nil {
+			n, err = s.read(st)
+		}
+		if err != nil {
+			return err
+		}
+		left -= n
+	}
+	return nil
+}
+
+// read adds the next bytes of a part to the step, and writes it if it is full.
+func (s *stepper) read(st storage.Stretch) (int, error) {
+	n, lent, err := st.Next(s.step.b[len(s.step.b):cap(s.step.b)])
+	if err != nil {
+		return 0, err
+	}
+	s.step.b = s.step.b[:len(s.step.b)+n]
+	if len(lent) > 0 || len(s.step.b) == cap(s.step.b) {
+		err = s.write(lent)
+	}
+	return n + len(lent), err
 }
 
 // copy adds b to the step. There is room for a byte afterwards.
@@ -117,6 +140,9 @@ func (s *stepper) copy(b []byte) error {
 // write writes the step and what is lent.
 func (s *stepper) write(lent []byte) error {
 	c := s.conn
+	if len(s.step.b)+len(lent) == 0 {
+		return nil
+	}
 	var n int64
 	var err error
 	if len(lent) == 0 {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"math/rand/v2"
+	"os"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -21,6 +22,22 @@ type piece struct {
 	failAt    int // bytes behind which it fails; 0: it does not
 	steps     int
 	closed    atomic.Int32
+	file      *os.File // nil, or it has all from its first byte
+	sent      int      // bytes that went out of the file
+}
+
+// InFile has every other piece of 100,000 bytes in the file.
+func (p *piece) InFile() (fd uintptr, off int64, size int) {
+	at := len(p.all) - len(p.left)
+	if p.file == nil || at/100_000%2 == 1 || p.closed.Load() > 0 {
+		return 0, 0, 0
+	}
+	return p.file.Fd(), int64(at), min(100_000-at%100_000, len(p.left))
+}
+
+func (p *piece) Passed(size int) {
+	p.left = p.left[size:]
+	p.sent += size
 }
 
 var errRotten = errors.New("a byte has rotted")

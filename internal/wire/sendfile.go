@@ -1,0 +1,36 @@
+package wire
+
+import "rota/internal/storage"
+
+// leastFile is how many bytes of a file are worth a system call of their own.
+const leastFile = 16 << 10
+
+// sendFile writes the step, and then has the system send what st has in a file.
+// It returns how much that was: 0 if st has to be read.
+func (s *stepper) sendFile(st storage.Stretch) (n int, err error) {
+	c := s.conn
+	if !sendsFiles || !c.socket.plain {
+		return 0, nil
+	}
+	file, ok := st.(storage.FileStretch)
+	if !ok {
+		return 0, nil
+	}
+	fd, off, size := file.InFile()
+	if size < leastFile {
+		return 0, nil
+	}
+	c.socket.cork(true)
+	if err := s.write(nil); err != nil {
+		return 0, err
+	}
+	err = sendFile(c.socket.raw, fd, off, size, func(n int) {
+		c.srv.sent.Add(int64(n))
+		c.progress()
+	})
+	if err != nil {
+		return 0, err
+	}
+	file.Passed(size)
+	return size, nil
+}
