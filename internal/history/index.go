@@ -1,10 +1,6 @@
 package history
 
-import (
-	"slices"
-
-	"rota/internal/story"
-)
+import "rota/internal/story"
 
 // groupLimit is how many events of one group are kept.
 const groupLimit = 2000
@@ -20,19 +16,63 @@ type index struct {
 	forgotten   int64 // time of the newest event that went in its turn, whosever it was; 0: none
 }
 
-// past is what has happened to a group. events is never changed in place, so
-// that readers may keep it. The first gone of them are forgotten, and take
-// memory until they are as many as a quarter of the rest.
+// past is what has happened to a group: a list in pieces, all but the first and the
+// last of pieceLength, so that events come and go and none is moved for it.
 type past struct {
 	id     string
-	events []story.Event
-	sizes  []int32
-	gone   int
-	size   int // of events, those that are gone among them
+	pieces [][]kept
+	gone   int // events of the first piece that are forgotten
+	events int // that are not
+	size   int // of events, and of the room of those that are gone
 	// early is how many events went before their turn in the queue came, and
 	// forgotten the time of the newest of those.
 	early     int
 	forgotten int64
+}
+
+// kept is an event and what it takes in memory.
+type kept struct {
+	event story.Event
+	bytes int
+}
+
+// pieceLength is short because the room of events that are gone is free only
+// with the last of their piece, and counts until then.
+const pieceLength = 8
+
+// push adds an event.
+func (p *past) push(e *story.Event, bytes int) {
+	last := len(p.pieces) - 1
+	switch {
+	case last < 0:
+		p.pieces = append(p.pieces, nil)
+		last = 0
+	case len(p.pieces[last]) == pieceLength:
+		p.pieces = append(p.pieces, make([]kept, 0, pieceLength))
+		last++
+	}
+	p.pieces[last] = append(p.pieces[last], kept{*e, bytes})
+	p.events++
+	p.size += bytes
+}
+
+// oldest is the event that pop takes out.
+func (p *past) oldest() *story.Event { return &p.pieces[0][p.gone].event }
+
+// pop forgets the oldest event and returns what is free of its memory.
+func (p *past) pop() (freed int) {
+	k := &p.pieces[0][p.gone]
+	freed = k.bytes - eventOverhead
+	*k = kept{}
+	p.gone++
+	p.events--
+	if p.gone == len(p.pieces[0]) {
+		freed += p.gone * eventOverhead
+		p.pieces[0] = nil
+		p.pieces, p.gone = p.pieces[1:], 0
+	}
+	p.size -= freed
+	return freed
 }
 
 func newIndex(limit int) *index { return &index{limit: limit, groups: map[string]*past{}} }
@@ -46,14 +86,13 @@ func (x *index) add(id string, e *story.Event) {
 		x.size += groupOverhead + len(id)
 	}
 	bytes := sizeOf(e)
-	p.events, p.sizes = append(p.events, *e), append(p.sizes, int32(bytes))
-	p.size += bytes
+	p.push(e, bytes)
 	x.size += bytes
 	x.events++
 	x.order.push(p)
-	for n := len(p.events) - p.gone; n > 1 && (n > groupLimit || p.size > x.limit/4); n-- {
+	for p.events > 1 && (p.events > groupLimit || p.size > x.limit/4) {
 		p.early++
-		p.forgotten = max(p.forgotten, p.events[p.gone].TimeMillis)
+		p.forgotten = max(p.forgotten, p.oldest().TimeMillis)
 		x.drop(p)
 	}
 	for x.size > x.limit && x.order.n > 1 {
@@ -71,7 +110,7 @@ func (x *index) dropOldest() {
 		p.early--
 		return
 	}
-	x.forgotten = max(x.forgotten, p.events[p.gone].TimeMillis)
+	x.forgotten = max(x.forgotten, p.oldest().TimeMillis)
 	x.drop(p)
 }
 
@@ -91,30 +130,29 @@ func (x *index) tidyOrder() {
 
 // drop forgets the oldest event of a group, and the group with its last one.
 func (x *index) drop(p *past) {
-	p.gone++
 	x.events--
-	left := len(p.events) - p.gone
-	if left == 0 {
+	x.size -= p.pop()
+	if p.events == 0 {
 		delete(x.groups, p.id)
 		x.size -= p.size + groupOverhead + len(p.id)
-		return
 	}
-	if p.gone <= left/4 {
-		return
-	}
-	for _, bytes := range p.sizes[:p.gone] {
-		p.size -= int(bytes)
-		x.size -= int(bytes)
-	}
-	p.events, p.sizes, p.gone = slices.Clone(p.events[p.gone:]), slices.Clone(p.sizes[p.gone:]), 0
 }
 
 // of returns the events of a group, the oldest first.
 func (x *index) of(id string) []story.Event {
-	if p := x.groups[id]; p != nil {
-		return slices.Clip(p.events[p.gone:])
+	p := x.groups[id]
+	if p == nil {
+		return nil
 	}
-	return nil
+	list := make([]story.Event, 0, p.events)
+	gone := p.gone
+	for _, piece := range p.pieces {
+		for i := range piece[gone:] {
+			list = append(list, piece[gone+i].event)
+		}
+		gone = 0
+	}
+	return list
 }
 
 // forgottenOf is the time of the newest event of the group that may have been
@@ -136,8 +174,8 @@ func (x *index) addAll(o *index) {
 			p.early--
 			continue
 		}
-		x.add(p.id, &p.events[p.gone])
-		p.gone++
+		x.add(p.id, p.oldest())
+		p.pop()
 		to := x.groups[p.id]
 		to.forgotten = max(to.forgotten, p.forgotten)
 	}

@@ -8,9 +8,9 @@ import (
 
 // What things take in memory, about.
 var (
-	// eventOverhead is an event without what it refers to: itself in a list that
-	// has grown beyond its need, its size, its entry in the queue.
-	eventOverhead = int(reflect.TypeFor[story.Event]().Size())*5/4 + 24
+	// eventOverhead is an event without what it refers to: itself in a piece that
+	// may have room to spare, and its entry in the queue.
+	eventOverhead = int(reflect.TypeFor[kept]().Size())*5/4 + 16
 	memberBytes   = int(reflect.TypeFor[story.Member]().Size())
 	waitedBytes   = int(reflect.TypeFor[story.Waited]().Size())
 	assignedBytes = int(reflect.TypeFor[story.MemberAssignment]().Size())
