@@ -89,9 +89,23 @@ func comparePartitions(a, b partition) int {
 	return cmp.Or(cmp.Compare(a.topic, b.topic), cmp.Compare(a.index, b.index))
 }
 
+// owner names a member, the same before and after: by its instance id if it has
+// one, or by its member id.
+type owner struct {
+	static bool
+	id     string
+}
+
+func ownerOf(m *schema.MemberValue) owner {
+	if m.InstanceID != nil {
+		return owner{true, *m.InstanceID}
+	}
+	return owner{id: m.ID}
+}
+
 // holding is what one member has in an assignment.
 type holding struct {
-	key  string // the same before and after: the instance id, or the member id
+	key  owner
 	from *schema.MemberValue
 	subs []string // sorted
 	has  []partition
@@ -100,35 +114,52 @@ type holding struct {
 // Compare says what after gave to whom, against before, which is nil or
 // without members if there was no assignment.
 func Compare(before, after *schema.GroupValue) *Assignment {
+	if after.ProtocolType != "consumer" {
+		return compareSizes(before, after)
+	}
 	old, oldReadable := holdings(before)
 	now, readable := holdings(after)
-	a := &Assignment{Decoded: readable && oldReadable && after.ProtocolType == "consumer", Members: make([]MemberAssignment, 0, len(now))}
-	wasHere := make(map[string]*holding, len(old))
+	if !readable || !oldReadable {
+		return compareSizes(before, after)
+	}
+	wasHere := make(map[owner]*holding, len(old))
 	for i := range old {
 		wasHere[old[i].key] = &old[i]
 	}
-	if !a.Decoded {
-		for i := range now {
-			a.Members = append(a.Members, sizesOf(&now[i], wasHere[now[i].key] == nil))
-		}
-		a.trim()
-		return a
-	}
+	a := &Assignment{Decoded: true, Members: make([]MemberAssignment, 0, len(now))}
 	a.compare(old, now, wasHere)
 	a.trim()
 	return a
 }
 
+// compareSizes is all that can be said of bytes that cannot be read. Nobody has
+// more changes than others then, so the first members are listed.
+func compareSizes(before, after *schema.GroupValue) *Assignment {
+	wasHere := make(map[owner]bool)
+	if before != nil {
+		for i := range before.Members {
+			wasHere[ownerOf(&before.Members[i])] = true
+		}
+	}
+	listed := min(len(after.Members), maxListedMembers)
+	a := &Assignment{Members: make([]MemberAssignment, listed), MembersMore: len(after.Members) - listed}
+	for i := range a.Members {
+		m := &after.Members[i]
+		a.Members[i] = sizesOf(m, !wasHere[ownerOf(m)])
+	}
+	return a
+}
+
 // compare fills in an assignment that can be read.
-func (a *Assignment) compare(old, now []holding, wasHere map[string]*holding) {
+func (a *Assignment) compare(old, now []holding, wasHere map[owner]*holding) {
 	ownedBy, owns := owners(old), owners(now)
-	stays := make(map[string]bool, len(now))
+	stays := make(map[owner]bool, len(now))
 	for i := range now {
 		stays[now[i].key] = true
 	}
 	for i := range now {
 		h := &now[i]
-		m := sizesOf(h, wasHere[h.key] == nil)
+		m := sizesOf(h.from, wasHere[h.key] == nil)
 		m.Subscribed = h.subs[:min(len(h.subs), maxListedTopics)]
 		m.Partitions = len(h.has)
 		a.Partitions += len(h.has)
@@ -178,7 +209,7 @@ func (a *Assignment) compare(old, now []holding, wasHere map[string]*holding) {
 // and are given the numbers of partitions that there are, the largest first:
 // pairing both in order lets most of it stay, min(had, number) for each. A
 // partition whose owner is gone is free to go anywhere and is no move.
-func movesNotNeeded(now []holding, wasHere map[string]*holding, owns map[partition]string, moved int) *int {
+func movesNotNeeded(now []holding, wasHere map[owner]*holding, owns map[partition]owner, moved int) *int {
 	var had, sizes []int
 	total := 0
 	for i := range now {
@@ -217,13 +248,11 @@ func holdings(v *schema.GroupValue) ([]holding, bool) {
 	for i := range v.Members {
 		m := &v.Members[i]
 		h := &list[i]
-		h.from, h.key = m, "m"+m.ID
-		if m.InstanceID != nil {
-			h.key = "i" + *m.InstanceID
-		}
+		h.from, h.key = m, ownerOf(m)
 		topics, err := schema.SubscribedTopics(m.Subscription)
 		readable = readable && err == nil
-		h.subs = slices.Compact(slices.Sorted(slices.Values(topics)))
+		slices.Sort(topics)
+		h.subs = slices.Compact(topics)
 		if len(m.Assignment) == 0 {
 			continue // legal: nothing is assigned
 		}
@@ -241,12 +270,12 @@ func holdings(v *schema.GroupValue) ([]holding, bool) {
 }
 
 // owners says who has each partition; if two have it, the later one.
-func owners(list []holding) map[partition]string {
+func owners(list []holding) map[partition]owner {
 	n := 0
 	for i := range list {
 		n += len(list[i].has)
 	}
-	of := make(map[partition]string, n)
+	of := make(map[partition]owner, n)
 	for i := range list {
 		for _, p := range list[i].has {
 			of[p] = list[i].key
@@ -255,8 +284,7 @@ func owners(list []holding) map[partition]string {
 	return of
 }
 
-func sizesOf(h *holding, isNew bool) MemberAssignment {
-	m := h.from
+func sizesOf(m *schema.MemberValue, isNew bool) MemberAssignment {
 	return MemberAssignment{
 		Member: Member{ID: m.ID, ClientID: m.ClientID, Host: m.ClientHost, InstanceID: deref(m.InstanceID)},
 		New:    isNew, SubscriptionBytes: len(m.Subscription), AssignmentBytes: len(m.Assignment),
@@ -284,7 +312,7 @@ func byTopic(list []partition) []TopicPartitions {
 }
 
 // topicChanges finds the topics whose number of assigned partitions changed.
-func topicChanges(before, after map[partition]string) []TopicChange {
+func topicChanges(before, after map[partition]owner) []TopicChange {
 	old, now := perTopic(before), perTopic(after)
 	all := maps.Clone(old)
 	maps.Copy(all, now)
@@ -308,7 +336,7 @@ type extent struct {
 // whole reports whether all partitions up to the last one are there.
 func (x extent) whole() bool { return x.count == 0 || int(x.last)+1 == x.count }
 
-func perTopic(owned map[partition]string) map[string]extent {
+func perTopic(owned map[partition]owner) map[string]extent {
 	of := map[string]extent{}
 	for p := range owned {
 		x := of[p.topic]
@@ -324,7 +352,7 @@ func (a *Assignment) trim() {
 			return cmp.Compare(y.GainedN+y.LostN, x.GainedN+x.LostN)
 		})
 		a.MembersMore = n - maxListedMembers
-		a.Members = a.Members[:maxListedMembers]
+		a.Members = slices.Clone(a.Members[:maxListedMembers]) // the event is kept, the others are not
 	}
 	left := maxListedPartitions
 	for i := range a.Members {

@@ -303,4 +303,9 @@ func TestAssignmentsAreBounded(t *testing.T) {
 	if listed != maxListedPartitions || len(a.Members) != maxListedMembers || a.MembersMore != 301 || a.Partitions != 3000 || a.Members[0].GainedN != 3000 {
 		t.Errorf("%d partitions and %d members are listed, %d more; %d partitions", listed, len(a.Members), a.MembersMore, a.Partitions)
 	}
+	v := plan(nil, ids...)
+	v.ProtocolType = "connect"
+	if a := Compare(plan(nil, ids[:100]...), v); len(a.Members) != maxListedMembers || a.MembersMore != 301 || a.Members[99].New || !a.Members[100].New {
+		t.Errorf("%d members are listed and %d more", len(a.Members), a.MembersMore)
+	}
 }
