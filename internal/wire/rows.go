@@ -103,6 +103,16 @@ var resets = map[kmsg.Key]func(kmsg.Request){
 			*r = kmsg.OffsetCommitRequest{Topics: emptied(r.Topics)}
 		}
 	},
+	kmsg.JoinGroup: func(r kmsg.Request) {
+		if r, ok := r.(*kmsg.JoinGroupRequest); ok {
+			*r = kmsg.JoinGroupRequest{Protocols: emptied(r.Protocols)}
+		}
+	},
+	kmsg.SyncGroup: func(r kmsg.Request) {
+		if r, ok := r.(*kmsg.SyncGroupRequest); ok {
+			*r = kmsg.SyncGroupRequest{GroupAssignment: emptied(r.GroupAssignment)}
+		}
+	},
 	kmsg.Heartbeat: func(r kmsg.Request) {
 		if r, ok := r.(*kmsg.HeartbeatRequest); ok {
 			*r = kmsg.HeartbeatRequest{}
