@@ -127,7 +127,7 @@ func (g *Group) checkLeases() error {
 		)
 	}
 	unreleased := map[*member]int{}
-	for _, a := range g.unreleased {
+	for _, a := range g.unreleased.all() {
 		unreleased[a.member]++
 	}
 	for m, n := range unreleased {

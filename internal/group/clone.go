@@ -43,9 +43,9 @@ func (g *Group) Clone() *Group {
 			c.leases[i] = &copies[l.member].lease
 		}
 	}
-	c.unreleased = slices.Clone(g.unreleased)
-	for i := range c.unreleased {
-		c.unreleased[i].member = copyOf(copies, c.unreleased[i].member)
+	c.unreleased = unreleased{list: slices.Clone(g.unreleased.all())}
+	for i := range c.unreleased.list {
+		c.unreleased.list[i].member = copyOf(copies, c.unreleased.list[i].member)
 	}
 	if w := g.joining.waits; w != nil {
 		c.joining.waits = &waits{slices.Clone(w.list), w.more}

@@ -51,7 +51,9 @@ func (g *Group) AppendDigest(b []byte, f *Frame) []byte {
 		}
 	}
 	b = append(b, 0xff)
-	for _, a := range g.unreleased {
+	byTicket := slices.Clone(g.unreleased.all())
+	slices.SortFunc(byTicket, func(x, y unreleasedAnswer) int { return cmp.Compare(x.ticket, y.ticket) })
+	for _, a := range byTicket {
 		b = append(b, f.Ticket(a.ticket), name(f, a.member), truth(a.member.gone))
 	}
 	b = append(b, truth(g.subscribed != nil), byte(len(g.subscribed)))

@@ -129,7 +129,7 @@ func (g *Group) writeOpen(b *bytes.Buffer) {
 		}
 		fmt.Fprintf(b, "parked %s ticket=%d member=%q\n", kind, p.ticket, p.member.id)
 	}
-	for _, a := range g.unreleased {
+	for _, a := range g.unreleased.all() {
 		fmt.Fprintf(b, "unreleased ticket=%d member=%q\n", a.ticket, a.member.id)
 	}
 }

@@ -1,36 +1,52 @@
 package group
 
-import (
-	"cmp"
-	"slices"
-)
-
 // unreleased are the answers that start a session once the shell has released
-// them, by ticket. There is mostly one, or none: a list costs an idle group
-// nothing.
-type unreleased []unreleasedAnswer
+// them, in the order in which they were given. That is the order in which they
+// are released, too, but for those whose batch another one overtakes, so they
+// are looked for from the front: a large group has thousands at once.
+type unreleased struct {
+	list []unreleasedAnswer
+	gone int // answers at the front that have been taken
+}
 
 type unreleasedAnswer struct {
 	ticket Ticket
 	member *member
 }
 
-func (u unreleased) find(t Ticket) (int, bool) {
-	return slices.BinarySearchFunc(u, t, func(a unreleasedAnswer, t Ticket) int { return cmp.Compare(a.ticket, t) })
-}
+// keepUnreleased is the longest list whose memory is kept.
+const keepUnreleased = 16
 
-func (u *unreleased) put(t Ticket, m *member) {
-	i, _ := u.find(t)
-	*u = slices.Insert(*u, i, unreleasedAnswer{t, m})
-}
+// all are the answers that have not been taken.
+func (u *unreleased) all() []unreleasedAnswer { return u.list[u.gone:] }
+
+func (u *unreleased) put(t Ticket, m *member) { u.list = append(u.list, unreleasedAnswer{t, m}) }
 
 // take removes an answer and returns its member, nil if there is none.
 func (u *unreleased) take(t Ticket) *member {
-	i, ok := u.find(t)
-	if !ok {
-		return nil
+	waiting := u.all()
+	for i := range waiting {
+		if waiting[i].ticket != t {
+			continue
+		}
+		m := waiting[i].member
+		copy(waiting[1:i+1], waiting[:i])
+		waiting[0] = unreleasedAnswer{}
+		u.gone++
+		u.tidy()
+		return m
 	}
-	m := (*u)[i].member
-	*u = slices.Delete(*u, i, i+1)
-	return m
+	return nil
+}
+
+// tidy gives back the room at the front once it is half of the list.
+func (u *unreleased) tidy() {
+	switch {
+	case u.gone == len(u.list) && cap(u.list) > keepUnreleased:
+		*u = unreleased{}
+	case u.gone == len(u.list), u.gone > keepUnreleased && 2*u.gone > len(u.list):
+		n := copy(u.list, u.all())
+		clear(u.list[n:])
+		u.list, u.gone = u.list[:n], 0
+	}
 }
