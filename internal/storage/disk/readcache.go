@@ -23,6 +23,9 @@ const (
 	// maxLent bounds the chunks that wait for somebody to read them from a
 	// connection. They may be out of the cache already.
 	maxLent = 32
+	// maxAsked is how often a chunk is asked for here before it is taken to the
+	// page cache, from where the system can send it.
+	maxAsked = 6
 	// idleTime is how long chunks are kept that nobody reads.
 	idleTime = 15 * time.Second
 )
@@ -31,8 +34,8 @@ const (
 // reads ahead of those who go through a segment, and lets others who follow
 // closely have the same bytes. Chunks of memory are used again and again.
 //
-// What has been read twice and is no longer here is read into the page cache
-// and from then on found there, which costs less than the disk but more than
+// What has been read twice and is no longer here, or is asked for again and
+// again, is read into the page cache and from then on found there, which costs less than the disk but more than
 // the disk costs once.
 type readCache struct {
 	mu     sync.Mutex
@@ -77,6 +80,7 @@ type chunk struct {
 
 	// Guarded by readCache.mu.
 	users   int
+	asked   int // how many stretches came for it
 	dropped bool
 	place   *list.Element
 }
@@ -109,8 +113,13 @@ func (rc *readCache) read(sg *segment, b []byte, at, covered int64) error {
 func (rc *readCache) source(key chunkKey, whole bool) source {
 	rc.mu.Lock()
 	defer rc.mu.Unlock()
-	if _, here := rc.chunks[key]; here || !whole || key.i >= int64(len(key.sg.reads)) {
+	if !whole || key.i >= int64(len(key.sg.reads)) {
 		return fromChunk
+	}
+	if c := rc.chunks[key]; c != nil {
+		if c.asked++; c.asked <= maxAsked {
+			return fromChunk
+		}
 	}
 	return key.sg.reads[key.i]
 }

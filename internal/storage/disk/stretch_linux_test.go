@@ -97,6 +97,33 @@ func TestVettedBatchesAreSentByTheSystem(t *testing.T) {
 	}
 }
 
+// A chunk that stays in memory because many ask for it is sent by the system
+// in the end.
+func TestWhatManyAskForIsSentByTheSystem(t *testing.T) {
+	c := onTheSystem(t)
+	m, _ := recoverFrom(t, c)
+	defer func() { closeMedium(t, m) }()
+	s := largeShelf(t, m)
+	seg := s.Segments[0]
+	sg := openSegmentOf(t, m, s)
+	if f := sg.paged(); f == nil || !vfs.IsDirect(sg.f) {
+		t.Skip("there is no way past the page cache here")
+	}
+	want, err := m.Read(s.Partition, seg, 0, int(seg.Size), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 * maxAsked {
+		passOver(t, m, s, want)
+	}
+	chunks := (segmentHeader + seg.Size) / chunkSize
+	for i, from := range sg.reads[:chunks] {
+		if from != fromPages {
+			t.Errorf("chunk %d of %d comes from %d", i, chunks, from)
+		}
+	}
+}
+
 // dropPages has the system forget the pages of the segment that it can.
 func dropPages(t *testing.T, m *Medium, s *shelf) {
 	t.Helper()

@@ -218,8 +218,8 @@ func TestLentChunksAreBounded(t *testing.T) {
 	}
 	var open []storage.Stretch
 	lent := 0
-	for range maxLent + 5 {
-		st, _, err := m.Lend(s.Partition, seg, 0, 1<<20, seg.End)
+	for i := range int64(maxLent + 5) {
+		st, _, err := m.Lend(s.Partition, seg, i*240/(maxLent+5), 1<<20, seg.End)
 		if err != nil || st == nil {
 			t.Fatal(st, err)
 		}
