@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 )
@@ -143,13 +144,14 @@ func (s *session) form(group string, n int, interval time.Duration) ([]row, erro
 // a rebalance without the time that heartbeats take to call for it.
 func (s *session) rejoin(members []*member) (row, error) {
 	const rounds = 3
+	h, err := newHerd(members)
+	if err != nil {
+		return row{}, err
+	}
+	defer h.close()
 	m := s.meter()
 	for range rounds {
-		err := inParallel(len(members), func(i int) error {
-			members[i].metadata[0]++
-			return members[i].settle()
-		})
-		if err != nil {
+		if err := h.rejoin(); err != nil {
 			return row{}, err
 		}
 	}
@@ -183,22 +185,20 @@ func runGroups(s *session) error {
 	if err != nil {
 		return fmt.Errorf("formation: %w", err)
 	}
-	round := func() error {
-		return inParallel(3*n, func(i int) error {
-			m := groups[i/3][i%3]
-			m.metadata[0]++
-			return m.settle()
-		})
+	h, err := newHerd(slices.Concat(groups...))
+	if err != nil {
+		return err
 	}
+	defer h.close()
 	for i, end := 0, time.Now().Add(s.warmUp()); i == 0 || time.Now().Before(end); i++ {
-		if err := round(); err != nil {
+		if err := h.rejoin(); err != nil {
 			return err
 		}
 	}
 	const rounds = 5
 	m := s.meter()
 	for range rounds {
-		if err := round(); err != nil {
+		if err := h.rejoin(); err != nil {
 			return err
 		}
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -26,36 +25,17 @@ func newMember(addr, group string) (*member, error) {
 	return &member{c: c, group: group}, err
 }
 
-func (m *member) join() error {
-	for {
-		req := kmsg.NewPtrJoinGroupRequest()
-		req.Version, req.Group, req.MemberID, req.ProtocolType = 5, m.group, m.id, "bench"
-		req.SessionTimeoutMillis, req.RebalanceTimeoutMillis = 60_000, 60_000
-		p := kmsg.NewJoinGroupRequestProtocol()
-		p.Name, p.Metadata = "any", m.metadata[:]
-		req.Protocols = append(req.Protocols, p)
-		r, err := m.c.do(req)
-		if err != nil {
-			return err
-		}
-		resp := r.(*kmsg.JoinGroupResponse)
-		m.id = resp.MemberID
-		if resp.ErrorCode == kerr.MemberIDRequired.Code {
-			continue
-		}
-		if err := kerr.ErrorForCode(resp.ErrorCode); err != nil {
-			return fmt.Errorf("join: %w", err)
-		}
-		m.generation, m.leader = resp.Generation, resp.LeaderID == m.id
-		m.all = m.all[:0]
-		for _, o := range resp.Members {
-			m.all = append(m.all, o.MemberID)
-		}
-		return nil
-	}
+func (m *member) joinRequest() *kmsg.JoinGroupRequest {
+	req := kmsg.NewPtrJoinGroupRequest()
+	req.Version, req.Group, req.MemberID, req.ProtocolType = 5, m.group, m.id, "bench"
+	req.SessionTimeoutMillis, req.RebalanceTimeoutMillis = 60_000, 60_000
+	p := kmsg.NewJoinGroupRequestProtocol()
+	p.Name, p.Metadata = "any", m.metadata[:]
+	req.Protocols = append(req.Protocols, p)
+	return req
 }
 
-func (m *member) sync() error {
+func (m *member) syncRequest() *kmsg.SyncGroupRequest {
 	req := kmsg.NewPtrSyncGroupRequest()
 	req.Version, req.Group, req.MemberID, req.Generation = 3, m.group, m.id, m.generation
 	if m.leader {
@@ -65,20 +45,44 @@ func (m *member) sync() error {
 			req.GroupAssignment = append(req.GroupAssignment, a)
 		}
 	}
-	r, err := m.c.do(req)
-	if err != nil {
-		return err
+	return req
+}
+
+// follow takes an answer to a join or a sync and returns the request that comes
+// next, nil once the member is in a stable generation.
+func (m *member) follow(resp kmsg.Response) (kmsg.Request, error) {
+	switch resp := resp.(type) {
+	case *kmsg.JoinGroupResponse:
+		m.id = resp.MemberID
+		if resp.ErrorCode == kerr.MemberIDRequired.Code {
+			return m.joinRequest(), nil
+		}
+		if err := kerr.ErrorForCode(resp.ErrorCode); err != nil {
+			return nil, fmt.Errorf("join: %w", err)
+		}
+		m.generation, m.leader = resp.Generation, resp.LeaderID == m.id
+		m.all = m.all[:0]
+		for _, o := range resp.Members {
+			m.all = append(m.all, o.MemberID)
+		}
+		return m.syncRequest(), nil
+	case *kmsg.SyncGroupResponse:
+		if resp.ErrorCode == kerr.RebalanceInProgress.Code {
+			return m.joinRequest(), nil
+		}
+		return nil, kerr.ErrorForCode(resp.ErrorCode)
 	}
-	return kerr.ErrorForCode(r.(*kmsg.SyncGroupResponse).ErrorCode)
+	return nil, fmt.Errorf("%T answers no join and no sync", resp)
 }
 
 // settle joins and syncs until the member is in a stable generation.
 func (m *member) settle() error {
-	for {
-		if err := m.join(); err != nil {
+	for req := kmsg.Request(m.joinRequest()); ; {
+		resp, err := m.c.do(req)
+		if err != nil {
 			return err
 		}
-		if err := m.sync(); !errors.Is(err, kerr.RebalanceInProgress) {
+		if req, err = m.follow(resp); err != nil || req == nil {
 			return err
 		}
 	}
