@@ -29,6 +29,12 @@ func (g *Group) AppendDigest(b []byte, f *Frame) []byte {
 	if g.skipTo != 0 {
 		b = relative(b, int64(g.skipTo), int64(f.Generation))
 	}
+	forgets := g.forgotten[1] > g.forgotten[0]+1
+	b = append(b, truth(forgets))
+	if forgets {
+		b = relative(b, int64(g.forgotten[0]), int64(f.Generation))
+		b = relative(b, int64(g.forgotten[1]), int64(f.Generation))
+	}
 	b = text(text(b, g.protocolType), g.protocolName)
 	j, s := &g.joining, &g.syncing
 	b = f.due(f.due(b, j.by), s.by)
