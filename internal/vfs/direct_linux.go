@@ -24,7 +24,7 @@ type directFile struct {
 	osFile
 	// last is the content of the block that the last write ended in, at
 	// position lastAt; -1: not known. Only the one who writes uses it.
-	last   [DirectBlock]byte
+	last   []byte
 	lastAt int64
 	pieces [][]byte // scratch space of WriteVec
 }
@@ -94,7 +94,7 @@ func (f *directFile) writeSynced(b []byte, off int64) error {
 // readBlock reads one block; behind the end of the file there are zeros.
 func (f *directFile) readBlock(b []byte, at int64) error {
 	if at == f.lastAt {
-		copy(b, f.last[:])
+		copy(b, f.last)
 		return nil
 	}
 	n, err := f.File.ReadAt(b, at)

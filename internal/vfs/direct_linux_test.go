@@ -3,9 +3,31 @@ package vfs
 import (
 	"bytes"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"unsafe"
 )
+
+// One write by the page cache leaves the file direct.
+func TestCachedWriteLeavesTheFileDirect(t *testing.T) {
+	f, err := CreateDirect(OS(), filepath.Join(t.TempDir(), "f"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	df, ok := f.(*directFile)
+	if !ok {
+		t.Skip("the temporary folder's file system has no direct files")
+	}
+	check(t, WriteVecCached(f, [][]byte{[]byte("odd")}, 5))
+	if size, err := f.Size(); size != 8 || err != nil {
+		t.Errorf("size is %d, %v", size, err)
+	}
+	flags, _, errno := syscall.Syscall(syscall.SYS_FCNTL, df.Fd(), syscall.F_GETFL, 0)
+	if errno != 0 || flags&syscall.O_DIRECT == 0 {
+		t.Errorf("the file's flags are %#x, %v", flags, errno)
+	}
+}
 
 // Pieces that lie in their place are not copied, but for the blocks that they
 // share with their neighbours.

@@ -106,7 +106,7 @@ func (w *directWrite) write() error {
 	f.lastAt = -1
 	if err == nil {
 		end := w.pieces[len(w.pieces)-1]
-		copy(f.last[:], end[len(end)-DirectBlock:])
+		f.last = append(f.last[:0], end[len(end)-DirectBlock:]...)
 		f.lastAt = w.at + w.size - DirectBlock
 	}
 	w.at += w.size
