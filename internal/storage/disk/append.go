@@ -3,6 +3,7 @@ package disk
 import (
 	"rota/internal/record"
 	"rota/internal/storage"
+	"rota/internal/vfs"
 )
 
 // Bounds of one write to a segment. With every flush synced, a long one would
@@ -11,6 +12,10 @@ const (
 	writeStep         = 1 << 20
 	writeStepUnsynced = 4 << 20
 )
+
+// cachedRun is the size up to which a run goes by the page cache if many files
+// are written and synced together.
+const cachedRun = 64 << 10
 
 // runLength is how many of the first writes go to one segment, each behind the
 // one before.
@@ -22,8 +27,9 @@ func runLength(writes []storage.SegmentWrite) int {
 	return n
 }
 
-// appendBatches writes and indexes a run.
-func (m *Medium) appendBatches(sg *segment, run []storage.SegmentWrite) error {
+// appendBatches writes and indexes a run. few says that few files are written
+// and synced.
+func (m *Medium) appendBatches(sg *segment, run []storage.SegmentWrite, few bool) error {
 	at := run[0].At
 	if covered, _ := sg.state(); covered > at {
 		sg.rewind(at)
@@ -32,7 +38,7 @@ func (m *Medium) appendBatches(sg *segment, run []storage.SegmentWrite) error {
 	if err := sg.extend(at, -1); err != nil {
 		return err
 	}
-	if err := m.writeRun(sg, run); err != nil {
+	if err := m.writeRun(sg, run, few); err != nil {
 		return err
 	}
 	for i := range run {
@@ -50,14 +56,21 @@ func (m *Medium) appendBatches(sg *segment, run []storage.SegmentWrite) error {
 }
 
 // writeRun writes a run, step by step.
-func (m *Medium) writeRun(sg *segment, run []storage.SegmentWrite) error {
+func (m *Medium) writeRun(sg *segment, run []storage.SegmentWrite, few bool) error {
+	last := &run[len(run)-1]
+	cached := !few && last.At+int64(len(last.Batches))-run[0].At <= cachedRun
 	step := writeStep
 	if m.c.Durability != Fsync {
 		step = writeStepUnsynced
 	}
 	pieces, size, at := m.settler.pieces[:0], 0, segmentHeader+run[0].At
 	write := func() error {
-		err := sg.f.WriteVec(pieces, at)
+		var err error
+		if cached {
+			err = vfs.WriteVecCached(sg.f, pieces, at)
+		} else {
+			err = sg.f.WriteVec(pieces, at)
+		}
 		at += int64(size)
 		clear(pieces) // do not keep the caller's memory alive
 		pieces, size = pieces[:0], 0

@@ -138,10 +138,16 @@ func checkSegment(c Config, p storage.Partition, s *storage.Segment) error {
 	return x.f.Close()
 }
 
-// Bounds of what a segmentCache keeps of segments that nobody uses.
+// Bounds of what a segmentCache keeps of segments that nobody uses. Each round
+// of settling needs the last segment of every partition that is written to: one
+// that was closed is opened and walked over again.
 const (
-	maxOpenSegments = 256
+	minOpenSegments = 256
+	maxOpenSegments = 4096
 	maxIndexEntries = 1 << 19 // 12 MiB
+	// openShare is the part of what the process may have open, a segment in
+	// two ways at most.
+	openShare = 4
 )
 
 type segmentKey struct {
@@ -183,8 +189,9 @@ type segment struct {
 
 // segmentCache keeps segments open, the least recently used ones go first.
 type segmentCache struct {
-	c    Config
-	read *readCache
+	c       Config
+	read    *readCache
+	maxOpen int // of segments that nobody uses
 
 	mu     sync.Mutex
 	open   map[segmentKey]*segment
@@ -193,7 +200,10 @@ type segmentCache struct {
 }
 
 func newSegmentCache(c Config) *segmentCache {
-	return &segmentCache{c: c, read: newReadCache(), open: map[segmentKey]*segment{}, unused: list.New()}
+	return &segmentCache{
+		c: c, read: newReadCache(), maxOpen: min(max(minOpenSegments, vfs.MaxOpen()/openShare), maxOpenSegments),
+		open: map[segmentKey]*segment{}, unused: list.New(),
+	}
 }
 
 // acquire returns an open segment whose index covers at least s.Size at the
@@ -264,7 +274,7 @@ func (sc *segmentCache) release(sg *segment) {
 		sg.cost = cost
 		sc.cost += cost
 		sg.place = sc.unused.PushFront(sg)
-		for sc.unused.Len() > maxOpenSegments || sc.cost > maxIndexEntries && sc.unused.Len() > 1 {
+		for sc.unused.Len() > sc.maxOpen || sc.cost > maxIndexEntries && sc.unused.Len() > 1 {
 			gone = append(gone, sc.evictLocked(sc.unused.Back()))
 		}
 	}

@@ -412,9 +412,10 @@ func TestSmallSegmentsTakeLittleMemory(t *testing.T) {
 
 func TestManySegmentsStayWithinTheCache(t *testing.T) {
 	m, _ := recoverFrom(t, testConfig(vfs.NewMem()))
+	m.segments.maxOpen = 256
 	var all []*shelf
 	var moves []storage.Move
-	for i := range maxOpenSegments + 50 {
+	for i := range m.segments.maxOpen + 50 {
 		s := newShelf(partition(1, int32(i)))
 		moves = append(moves, s.move(m, false, s.run(2, 100, rising)...))
 		all = append(all, s)
@@ -427,7 +428,7 @@ func TestManySegmentsStayWithinTheCache(t *testing.T) {
 			}
 		}
 	}
-	if n := len(m.segments.open); n > maxOpenSegments {
+	if n := len(m.segments.open); n > m.segments.maxOpen {
 		t.Errorf("%d segments are open", n)
 	}
 	closeMedium(t, m)

@@ -232,7 +232,7 @@ func (m *Medium) writeSegment(r *round, to *storage.Manifest, run []storage.Segm
 	if err != nil {
 		return nil, err
 	}
-	err = m.appendBatches(sg, run)
+	err = m.appendBatches(sg, run, r.few)
 	if err != nil {
 		m.segments.release(sg)
 		// What it holds behind the first write is unknown.

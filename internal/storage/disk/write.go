@@ -16,7 +16,7 @@ func (m *Medium) Write(p storage.Partition, created int64, w *storage.SegmentWri
 		return err
 	}
 	defer m.segments.release(sg)
-	err = m.appendBatches(sg, []storage.SegmentWrite{*w})
+	err = m.appendBatches(sg, []storage.SegmentWrite{*w}, true)
 	if err == nil {
 		err = sg.f.Sync()
 	}
