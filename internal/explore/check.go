@@ -61,7 +61,7 @@ func (w *world) checkBeat(q *request, c group.Code) {
 		want = 82
 	case known == nil:
 		want = 25
-	case q.gen != m.gen && w.loads > 0 && q.gen > w.recorded:
+	case q.gen != m.gen && w.loads > 0 && q.gen > w.recorded && (m.first == 0 || q.gen < m.first):
 		want = 27 // forgotten by the load
 	case q.gen != m.gen:
 		want = 22

@@ -25,6 +25,8 @@ type model struct {
 	disk    onDisk
 	// highest is the highest generation that anybody was told, or could have.
 	highest int32
+	// first is the first generation that began after the last load, 0 if none has.
+	first int32
 
 	// Each commit that is accepted has the next number for its value.
 	acked    int64 // the last one that was answered with no error
@@ -102,6 +104,9 @@ func (w *world) event(e *group.Event) {
 	case group.JoinCompleted:
 		w.checkNewGeneration(e)
 		m.gen, m.made = e.Generation, w.mono
+		if m.first == 0 {
+			m.first = m.gen
+		}
 		m.highest = max(m.highest, m.gen)
 		m.enter(group.CompletingRebalance, w.mono)
 		for i := range m.members {
@@ -175,7 +180,7 @@ func (w *world) replaced(e *group.Event) {
 // unload forgets what a shard that ends takes with it. Generations that are
 // older than the one on record cannot come back.
 func (m *model) unload() {
-	m.members, m.pending = m.members[:0], nil
+	m.members, m.pending, m.first = m.members[:0], nil, 0
 	m.told = slices.DeleteFunc(slices.Clone(m.told), func(t told) bool { return t.gen < m.disk.gen })
 	m.accepted = m.disk.offset
 	if m.reborn {
