@@ -27,6 +27,7 @@ type Group struct {
 	forgotten    [2]int32
 	protocolType string
 	protocolName string
+	told         *protocolNames // what answers point to; see names
 	leader       *member
 
 	members  map[string]*member
@@ -145,6 +146,18 @@ type Summary struct {
 // Summary describes the group for ListGroups.
 func (g *Group) Summary() Summary {
 	return Summary{ID: g.id, ProtocolType: g.protocolType, State: g.state.String(), GroupType: "classic"}
+}
+
+// protocolNames are never changed, only replaced.
+type protocolNames struct{ protocolType, name string }
+
+// names are the group's protocol type and protocol, for answers to point to: all
+// members of a generation get the same.
+func (g *Group) names() (protocolType, name *string) {
+	if g.told == nil || g.told.protocolType != g.protocolType || g.told.name != g.protocolName {
+		g.told = &protocolNames{g.protocolType, g.protocolName}
+	}
+	return &g.told.protocolType, &g.told.name
 }
 
 func (g *Group) begin(now Now, at Offset) {

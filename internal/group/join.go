@@ -209,9 +209,9 @@ func (g *Group) answerJoins() {
 
 // joined is what a member of the present generation is told.
 func (g *Group) joined(m *member) Joined {
-	protocolType, protocolName := g.protocolType, g.protocolName
+	protocolType, protocolName := g.names()
 	answer := Joined{
-		Generation: g.generation, ProtocolType: &protocolType, ProtocolName: &protocolName,
+		Generation: g.generation, ProtocolType: protocolType, ProtocolName: protocolName,
 		Leader: g.leader.id, MemberID: m.id,
 	}
 	if m == g.leader {

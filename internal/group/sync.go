@@ -57,8 +57,8 @@ func differs(asked *string, has string) bool {
 
 // synced is what a member of a stable group is told.
 func (g *Group) synced(m *member) Synced {
-	protocolType, protocolName := g.protocolType, g.protocolName
-	return Synced{ProtocolType: &protocolType, ProtocolName: &protocolName, Assignment: m.assignment}
+	protocolType, protocolName := g.names()
+	return Synced{ProtocolType: protocolType, ProtocolName: protocolName, Assignment: m.assignment}
 }
 
 // startSyncPhase gives the members of a new generation time to sync.
