@@ -15,6 +15,8 @@ import (
 const (
 	// queueLimit is how many events may wait to be dealt with.
 	queueLimit = 8192
+	// keepLength is how many events there is room for between turns.
+	keepLength = 512
 	// linger is how long events gather before they are dealt with.
 	linger = 10 * time.Millisecond
 	// DefaultMaxBytes is the default of Config.MaxBytes.
@@ -46,8 +48,11 @@ type History struct {
 
 	mu     sync.Mutex
 	queue  []lot
-	queued int // events in queue
+	queued int   // events in queue
+	spare  []lot // to be the next queue; empty
 	closed bool
+
+	list []told // of the goroutine; empty between turns
 
 	wake    chan struct{} // has a token if there may be something in queue
 	closing chan struct{}
@@ -175,10 +180,10 @@ type told struct {
 // turn deals with all that is queued.
 func (h *History) turn() {
 	h.mu.Lock()
-	queue, n := h.queue, h.queued
-	h.queue, h.queued = nil, 0
+	queue := h.queue
+	h.queue, h.queued, h.spare = h.spare, 0, nil
 	h.mu.Unlock()
-	list := make([]told, 0, n)
+	list := h.list
 	for _, l := range queue {
 		for i := range l.events {
 			if !uninteresting(&l.events[i]) {
@@ -190,6 +195,22 @@ func (h *History) turn() {
 		h.publish(list)
 		h.writer.write(list)
 	}
+	h.keep(queue, list)
+}
+
+// keep keeps the memory of a turn for the next, unless it is much.
+func (h *History) keep(queue []lot, list []told) {
+	if cap(list) <= keepLength {
+		clear(list)
+		h.list = list[:0]
+	}
+	if cap(queue) > keepLength {
+		return
+	}
+	clear(queue)
+	h.mu.Lock()
+	h.spare = queue[:0]
+	h.mu.Unlock()
 }
 
 // add appends an event, or counts it where the one before is the same.

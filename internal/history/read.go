@@ -48,8 +48,8 @@ func (h *History) Rebalances(group string) []story.Rebalance {
 }
 
 // Watch calls f with each event from now on, on the goroutine that deals with
-// all events: f must not block and must not change the event. It may still be
-// called while stop runs.
+// all events: f must not block, and must not change the event nor keep the
+// pointer. It may still be called while stop runs.
 func (h *History) Watch(f func(*story.Event)) (stop func()) {
 	w := &watcher{f}
 	h.indexMu.Lock()
