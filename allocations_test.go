@@ -34,8 +34,8 @@ var hotPaths = []hotPath{
 	{"fetch", 10, 750, false, repeating(fetchRequest)},
 	{"commit", 18.5, 1350, false, repeating(commitRequest)},
 	{"heartbeat", 5.5, 180, false, heartbeats},
-	{"join and sync", 56, 7300, false, generations},
-	{"join and sync with their history", 100, 26_000, true, generations},
+	{"join and sync", 48, 6700, false, generations},
+	{"join and sync with their history", 68, 13_000, true, generations},
 }
 
 // What a broker allocates for each operation over TCP, with a data folder,
