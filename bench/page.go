@@ -20,8 +20,8 @@ func (r *report) page() string {
 	var b strings.Builder
 	m := r.Machine
 	b.WriteString(head)
-	fmt.Fprintf(&b, "\n## The machine\n\n%s, %d cores, %s of memory, Linux %s, %s on a virtual disk. Rota built with %s; Apache Kafka %s on Java %s.\n",
-		m.CPU, m.Cores, m.Memory, m.Kernel, m.Disk, m.Go, m.Kafka, m.Java)
+	fmt.Fprintf(&b, "\n## The machine\n\n%s, %d cores, %s of memory, Linux %s, %s on a virtual disk, TCP with %s. Rota built with %s; Apache Kafka %s on Java %s.\n",
+		m.CPU, m.Cores, m.Memory, m.Kernel, m.Disk, m.Congestion, m.Go, m.Kafka, m.Java)
 	b.WriteString("\n## What is to be reached\n\nRota's figure over Kafka's, medians of the same run.\n\n| | figure | to reach | measured | |\n|---|---|---|---|---|\n")
 	for _, t := range targets {
 		ratio, yes, ok := r.reached(t)

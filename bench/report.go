@@ -26,9 +26,11 @@ type machine struct {
 	Memory string `json:"memory"`
 	Kernel string `json:"kernel"`
 	Disk   string `json:"disk"`
-	Go     string `json:"go"`
-	Java   string `json:"java"`
-	Kafka  string `json:"kafka"`
+	// Congestion is the system's default for TCP.
+	Congestion string `json:"congestion_control"`
+	Go         string `json:"go"`
+	Java       string `json:"java"`
+	Kafka      string `json:"kafka"`
 }
 
 func describe() machine {
@@ -38,6 +40,9 @@ func describe() machine {
 	}
 	if text, err := os.ReadFile("/proc/sys/kernel/osrelease"); err == nil {
 		m.Kernel, _, _ = strings.Cut(strings.TrimSpace(string(text)), "-")
+	}
+	if text, err := os.ReadFile("/proc/sys/net/ipv4/tcp_congestion_control"); err == nil {
+		m.Congestion = strings.TrimSpace(string(text))
 	}
 	if kib := number(strings.TrimSuffix(m.Memory, " kB")); kib > 0 {
 		m.Memory = fmt.Sprintf("%.1f GiB", kib/(1<<20))
