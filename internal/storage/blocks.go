@@ -29,7 +29,7 @@ const nowhere = -1
 
 // placedBatch is the size from which a batch is worth the gap, of half a block
 // on average, that is left in memory to put it into its place.
-const placedBatch = smallBatch
+const placedBatch = 32 << 10
 
 // place is where in a block the byte goes that is at a position of a segment's
 // batches.

@@ -144,9 +144,9 @@ func (p *plan) commit() {
 const (
 	// slabSize bounds one write to a segment unless a batch is larger.
 	slabSize = 1 << 20
-	// smallBatch is the size below which batches are copied together: a write
-	// for each would cost more.
-	smallBatch = 32 << 10
+	// smallBatch is the size below which batches are copied together: listing
+	// each would cost more.
+	smallBatch = 4 << 10
 	// placedSlab is how much of a log a round must have before the gap that
 	// is left in memory, of half a block on average, is worth it.
 	placedSlab = 64 << 10

@@ -15,10 +15,11 @@ type mark struct {
 }
 
 // Bounds of a round of settling. When more comes in than the medium takes,
-// producers wait for the end of a round; each has its price in syncs. What it
-// copies needs memory of its own.
+// producers wait for the end of a round; each has its price in syncs, and for
+// each log that it moves something of. What it copies needs memory of its own.
 const (
 	roundBytes = 16 << 20
+	roundEach  = 32 << 10 // for each log, if that is more
 	roundSmall = 8 << 20
 )
 
@@ -41,6 +42,7 @@ type settler struct {
 	ended    chan struct{} // closed when it has
 
 	slabs    slabs
+	logs     int // that the last round moved something of
 	scratch  []entry
 	retryAt  time.Time // no round before, after one that failed
 	pause    time.Duration
@@ -207,11 +209,11 @@ func (s *Store) settleAll() error {
 // at once, and trims the journal. It goes by flushes because batches lie in
 // the tail's memory, and in the journal, in their order.
 func (s *Store) settleRound() error {
-	cut, n := s.roundCut()
+	w := s.settler
+	cut, n := s.roundCut(min(max(roundBytes, int64(w.logs)*roundEach), s.tail.limit/2))
 	if n == 0 {
 		return nil
 	}
-	w := s.settler
 	w.slabs.reset()
 	s.mu.Lock()
 	logs := s.logsLocked()
@@ -230,6 +232,7 @@ func (s *Store) settleRound() error {
 			moves = append(moves, p.move)
 		}
 	}
+	w.logs = len(moves)
 	if len(moves) > 0 {
 		if err := s.m.Settle(moves); err != nil {
 			return err
@@ -248,12 +251,12 @@ func (s *Store) settleRound() error {
 }
 
 // roundCut returns the last flush of the next round and how many flushes that
-// makes.
-func (s *Store) roundCut() (cut uint64, n int) {
+// makes. limit is what the round should move.
+func (s *Store) roundCut(limit int64) (cut uint64, n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var bytes, small int64
-	for n < s.marks.len() && bytes < roundBytes && small < roundSmall {
+	for n < s.marks.len() && bytes < limit && small < roundSmall {
 		m := s.marks.at(n)
 		bytes, small, cut = bytes+m.bytes, small+m.small, m.number
 		n++
