@@ -19,7 +19,6 @@ type herd struct {
 	poll    int
 	members []*herded
 	buf     []byte
-	format  *kmsg.RequestFormatter
 }
 
 // herded is one member of a herd. Its connection is the herd's.
@@ -37,7 +36,7 @@ func newHerd(members []*member) (*herd, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &herd{poll: poll, buf: make([]byte, 256<<10), format: kmsg.NewRequestFormatter(kmsg.FormatterClientID("bench"))}
+	h := &herd{poll: poll, buf: make([]byte, 256<<10)}
 	for i, m := range members {
 		if err := h.take(i, m); err != nil {
 			h.close()
@@ -116,7 +115,7 @@ func (h *herd) rejoin() error {
 func (h *herd) ask(m *herded, req kmsg.Request) error {
 	m.asked = req
 	m.c.correlation++
-	frame := h.format.AppendRequest(h.buf[:0], req, m.c.correlation)
+	frame := format.AppendRequest(h.buf[:0], req, m.c.correlation)
 	h.buf = frame[:cap(frame)]
 	n, err := syscall.Write(m.fd, frame)
 	if err == nil && n < len(frame) {

@@ -20,6 +20,7 @@ type conn struct {
 	c           net.Conn
 	r           *bufio.Reader
 	correlation int32
+	out         []byte // of the last request, to be used again
 }
 
 func dial(addr string) (*conn, error) {
@@ -32,9 +33,11 @@ func dial(addr string) (*conn, error) {
 
 func (c *conn) close() { c.c.Close() }
 
+var format = kmsg.NewRequestFormatter(kmsg.FormatterClientID("bench"))
+
 // frame encodes a request with its header.
 func frame(req kmsg.Request, correlation int32) []byte {
-	return kmsg.NewRequestFormatter(kmsg.FormatterClientID("bench")).AppendRequest(nil, req, correlation)
+	return format.AppendRequest(nil, req, correlation)
 }
 
 // next reads one response body, without its header, into buf.
@@ -60,7 +63,8 @@ func (c *conn) next(req kmsg.Request, buf []byte) ([]byte, error) {
 // do sends one request and decodes its response.
 func (c *conn) do(req kmsg.Request) (kmsg.Response, error) {
 	c.correlation++
-	if _, err := c.c.Write(frame(req, c.correlation)); err != nil {
+	c.out = format.AppendRequest(c.out[:0], req, c.correlation)
+	if _, err := c.c.Write(c.out); err != nil {
 		return nil, err
 	}
 	body, err := c.next(req, nil)
