@@ -1,9 +1,7 @@
 package main
 
 import (
-	"context"
 	"fmt"
-	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -48,8 +46,8 @@ func (m *member) syncRequest() *kmsg.SyncGroupRequest {
 	return req
 }
 
-// follow takes an answer to a join or a sync and returns the request that comes
-// next, nil once the member is in a stable generation.
+// follow takes an answer and returns the request that comes next, nil if the
+// member is in a stable generation, or has left.
 func (m *member) follow(resp kmsg.Response) (kmsg.Request, error) {
 	switch resp := resp.(type) {
 	case *kmsg.JoinGroupResponse:
@@ -71,8 +69,15 @@ func (m *member) follow(resp kmsg.Response) (kmsg.Request, error) {
 			return m.joinRequest(), nil
 		}
 		return nil, kerr.ErrorForCode(resp.ErrorCode)
+	case *kmsg.HeartbeatResponse:
+		if resp.ErrorCode == kerr.RebalanceInProgress.Code {
+			return m.joinRequest(), nil
+		}
+		return nil, kerr.ErrorForCode(resp.ErrorCode)
+	case *kmsg.LeaveGroupResponse:
+		return nil, kerr.ErrorForCode(resp.ErrorCode)
 	}
-	return nil, fmt.Errorf("%T answers no join and no sync", resp)
+	return nil, fmt.Errorf("%T is no answer to a member", resp)
 }
 
 // settle joins and syncs until the member is in a stable generation.
@@ -94,48 +99,10 @@ func (m *member) beat() *kmsg.HeartbeatRequest {
 	return req
 }
 
-func (m *member) leave() error {
+func (m *member) leaveRequest() *kmsg.LeaveGroupRequest {
 	req := kmsg.NewPtrLeaveGroupRequest()
 	req.Version, req.Group, req.MemberID = 2, m.group, m.id
-	r, err := m.c.do(req)
-	if err != nil {
-		return err
-	}
-	return kerr.ErrorForCode(r.(*kmsg.LeaveGroupResponse).ErrorCode)
-}
-
-// live settles, beats after a tenth of the interval and then every interval, and
-// follows rebalances until ctx ends; then it leaves if it was told to. The
-// early beat keeps chance out of the figures: without it, whoever is first in an
-// empty group learns of the others after a whole interval, or not, by luck.
-func (m *member) live(ctx context.Context, interval time.Duration, leaves bool, stable func(generation int32)) error {
-	for {
-		if err := m.settle(); err != nil {
-			return err
-		}
-		stable(m.generation)
-		wait := interval / 10
-		for rebalance := false; !rebalance; {
-			select {
-			case <-ctx.Done():
-				if leaves {
-					return m.leave()
-				}
-				return nil
-			case <-time.After(wait):
-			}
-			wait = interval
-			r, err := m.c.do(m.beat())
-			if err != nil {
-				return err
-			}
-			code := r.(*kmsg.HeartbeatResponse).ErrorCode
-			rebalance = code == kerr.RebalanceInProgress.Code
-			if err := kerr.ErrorForCode(code); err != nil && !rebalance {
-				return fmt.Errorf("heartbeat: %w", err)
-			}
-		}
-	}
+	return req
 }
 
 // runHeartbeat has 64 members, each in a group of its own, that only beat.
