@@ -46,6 +46,25 @@ func NewBlock() *Block {
 	return first
 }
 
+// PageSize is the size of a page that NewPage returns.
+const PageSize = 2 * BlockSize
+
+// NewPage returns a whole page, for two blocks, as NewBlock does one. It takes
+// heap memory where the file system knows no direct files, which are what pages
+// are for.
+func NewPage(fsys FS) *Block {
+	if _, ok := fsys.(directFS); !ok {
+		return &Block{Aligned(PageSize)}
+	}
+	page, mapped := hugePage()
+	if page == nil {
+		return &Block{Aligned(PageSize)}
+	}
+	b := &Block{page}
+	runtime.AddCleanup(b, freePage, mapped)
+	return b
+}
+
 // spare is the half of a page whose other half was handed out, nil if there is
 // none.
 var spare struct {

@@ -40,3 +40,31 @@ func TestBlocks(t *testing.T) {
 		}
 	}
 }
+
+// A page is as large as it says, wherever it comes from, and all of it can be
+// written to and to a direct file.
+func TestPage(t *testing.T) {
+	onEach(t, func(t *testing.T, fsys FS, dir string) {
+		page := NewPage(fsys)
+		if len(page.B) != PageSize || cap(page.B) != PageSize || !isBlock(page.B) {
+			t.Fatalf("%d bytes at %p", len(page.B), page.B)
+		}
+		for i := range page.B {
+			page.B[i] = byte(i >> 12)
+		}
+		name := filepath.Join(dir, "f")
+		f, err := CreateDirect(fsys, name)
+		check(t, err)
+		check(t, second(f.WriteAt(page.B, 0)))
+		check(t, f.Close())
+		if contents(t, fsys, name) != string(page.B) {
+			t.Error("the file holds something else")
+		}
+		runtime.KeepAlive(page)
+	})
+}
+
+// isBlock reports whether b begins where a block may.
+func isBlock(b []byte) bool {
+	return uintptr(unsafe.Pointer(unsafe.SliceData(b)))&(DirectBlock-1) == 0
+}
