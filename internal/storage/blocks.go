@@ -8,6 +8,9 @@ package storage
 type blocks struct {
 	size int // a power of two
 	lead int // what segments have before their first batch
+	// page returns memory for a chunk from which the medium writes at a lower
+	// price, and what it lives as long as; nil if there is none.
+	page func(size int) (b []byte, keep any)
 }
 
 // blockMedium is a Medium that writes whole blocks. lead is what its segments
@@ -16,12 +19,20 @@ type blockMedium interface {
 	Blocks() (size, lead int)
 }
 
-func blocksOf(m Medium) blocks {
+// pageMedium is a blockMedium that has memory from which its writes cost less.
+// It may lie outside of the heap, and goes when keep does.
+type pageMedium interface {
+	Page(size int) (b []byte, keep any)
+}
+
+func blocksOf(m Medium) (b blocks) {
 	if bm, ok := m.(blockMedium); ok {
-		size, lead := bm.Blocks()
-		return blocks{size, lead}
+		b.size, b.lead = bm.Blocks()
 	}
-	return blocks{}
+	if pm, ok := m.(pageMedium); ok {
+		b.page = pm.Page
+	}
+	return b
 }
 
 // nowhere is no particular place.

@@ -39,6 +39,7 @@ func newTail(limit int64, b blocks, grown func()) *tail {
 type chunk struct {
 	owner *tail
 	buf   []byte
+	keep  any // what buf lives as long as, if it is not of the heap
 	fill  int // guarded by owner.mu
 	refs  atomic.Int32
 }
@@ -89,7 +90,7 @@ func (t *tail) alloc(n, place int) (c *chunk, pos int) {
 	t.mu.Lock()
 	grown := false
 	if c = t.current; c == nil || t.blocks.next(c.fill, place)+n > len(c.buf) {
-		c = t.nextLocked(t.blocks.next(0, place) + n)
+		c = t.nextLocked(t.blocks.next(0, place)+n, place != nowhere)
 		grown = t.used.Load() > t.limit/2
 	}
 	pos = t.blocks.next(c.fill, place)
@@ -102,8 +103,10 @@ func (t *tail) alloc(n, place int) (c *chunk, pos int) {
 	return c, pos
 }
 
-// nextLocked makes a chunk with room for n bytes the current one.
-func (t *tail) nextLocked(n int) *chunk {
+// nextLocked makes a chunk with room for n bytes the current one. placed says that
+// a batch comes which is written from where it lies; only then is memory outside of
+// the heap worth it: the heap's size is what the collector goes by.
+func (t *tail) nextLocked(n int, placed bool) *chunk {
 	if old := t.current; old != nil && old.refs.Add(-1) == 0 {
 		t.recycleLocked(old)
 	}
@@ -113,7 +116,12 @@ func (t *tail) nextLocked(n int) *chunk {
 		t.free = t.free[:last]
 		t.fewest = min(t.fewest, last)
 	} else {
-		c = &chunk{owner: t, buf: make([]byte, max(n, chunkSize))}
+		c = &chunk{owner: t}
+		if placed && n <= chunkSize && t.blocks.page != nil {
+			c.buf, c.keep = t.blocks.page(chunkSize)
+		} else {
+			c.buf = make([]byte, max(n, chunkSize))
+		}
 	}
 	c.fill = 0
 	c.refs.Store(1)

@@ -51,6 +51,29 @@ func TestTailRecyclesChunks(t *testing.T) {
 	}
 }
 
+// Memory outside of the heap is for batches that are written from where they lie.
+func TestPlacedBatchesLieInPages(t *testing.T) {
+	type page struct{ b []byte }
+	pages := 0
+	b := blocks{size: 4096, page: func(size int) ([]byte, any) {
+		pages++
+		p := &page{make([]byte, size)}
+		return p.b, p
+	}}
+	tail := newTail(8*chunkSize, b, func() {})
+	small, _ := tail.alloc(100, nowhere)
+	if small.keep != nil || pages != 0 {
+		t.Error("a small batch lies in a page")
+	}
+	placed, pos := tail.alloc(chunkSize-64, 64)
+	if p, ok := placed.keep.(*page); !ok || pos != 64 || &p.b[0] != &placed.buf[0] {
+		t.Error("a placed batch does not lie in a page that is kept")
+	}
+	if large, _ := tail.alloc(2*chunkSize, 64); large.keep != nil || pages != 1 {
+		t.Error("a batch that is larger than a page lies in one")
+	}
+}
+
 func TestLargeBatchHasItsOwnChunk(t *testing.T) {
 	tail := newTail(8*chunkSize, blocks{}, func() {})
 	small, _ := tail.alloc(100, nowhere)

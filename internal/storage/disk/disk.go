@@ -221,6 +221,16 @@ func (m *Medium) Cached() int64 { return m.segments.read.bytes() }
 // size bytes, and segments have lead bytes before their first batch.
 func (m *Medium) Blocks() (size, lead int) { return vfs.DirectBlock, segmentHeader }
 
+// Page is memory from which segments are written at a lower price, for package
+// storage: the device's driver finds and holds one page instead of hundreds.
+func (m *Medium) Page(size int) (b []byte, keep any) {
+	if size != vfs.PageSize {
+		return make([]byte, size), nil
+	}
+	page := vfs.NewPage(m.c.FS)
+	return page.B, page
+}
+
 // Failed returns a channel that is closed, after the error has been sent, when
 // a sync fails that covers records already acknowledged (durability interval
 // and never). The broker must stop: it cannot take its word back.
