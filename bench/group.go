@@ -84,7 +84,7 @@ func (s *session) form(group string, n int, interval time.Duration) ([]row, erro
 // rejoin has the members of a group join again with new metadata, all at once:
 // a rebalance without the time that heartbeats take to call for it.
 func (s *session) rejoin(h *herd, members []*herded) (row, error) {
-	const rounds = 3
+	const rounds = 10
 	m := s.meter()
 	for range rounds {
 		if err := h.rejoin(s.ctx, members); err != nil {
