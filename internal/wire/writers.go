@@ -34,6 +34,11 @@ func newWriters() *writers { return &writers{most: runtime.GOMAXPROCS(0)} }
 // caller has set c.writing.
 func (w *writers) add(c *conn) {
 	w.mu.Lock()
+	if len(w.waiting) == cap(w.waiting) && 2*w.next > len(w.waiting) {
+		n := copy(w.waiting, w.waiting[w.next:]) // rather than grow
+		clear(w.waiting[n:])
+		w.waiting, w.next = w.waiting[:n], 0
+	}
 	w.waiting = append(w.waiting, c)
 	var p *place
 	if w.taken < w.most {
@@ -141,9 +146,10 @@ func (p *place) tryWrite(c *net.TCPConn, b []byte) (int, error) {
 		return 0, err
 	}
 	p.b, p.n, p.failed = b, 0, nil
-	if err := raw.Write(p.write); err != nil {
+	err = raw.Write(p.write)
+	p.b = nil
+	if err != nil {
 		return 0, err
 	}
-	p.b = nil
 	return p.n, p.failed
 }

@@ -89,3 +89,24 @@ func TestNoWriterWaitsForAPeer(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// The list of those that wait does not grow for as long as it is never empty.
+func TestWritersKeepALineShort(t *testing.T) {
+	w := &writers{most: 1}
+	p := w.placeLocked()
+	for n := range 100 * keepWaiting {
+		w.add(&conn{})
+		if n < 10 {
+			continue // so that there is always somebody
+		}
+		if w.take(p) == nil {
+			t.Fatal("nobody waits")
+		}
+	}
+	if n := len(w.waiting) - w.next; n != 10 {
+		t.Errorf("%d wait, not 10", n)
+	}
+	if n := cap(w.waiting); n > 4*keepWaiting {
+		t.Errorf("there is room for %d of them, and 10 wait", n)
+	}
+}
