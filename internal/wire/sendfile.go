@@ -1,9 +1,17 @@
 package wire
 
-import "rota/internal/storage"
+import (
+	"errors"
+
+	"rota/internal/storage"
+)
 
 // leastFile is how many bytes of a file are worth a system call of their own.
 const leastFile = 16 << 10
+
+// errNotSent says that the system does not send such a file, and that nothing of
+// it has left.
+var errNotSent = errors.New("the file can only be read")
 
 // sendFile writes the step, and then has the system send what st has in a file.
 // It returns how much that was: 0 if st has to be read.
@@ -28,6 +36,10 @@ func (s *stepper) sendFile(st storage.Stretch) (n int, err error) {
 		c.srv.sent.Add(int64(n))
 		c.progress()
 	})
+	if errors.Is(err, errNotSent) {
+		c.socket.plain = false // it would be the same for the next part
+		return 0, nil
+	}
 	if err != nil {
 		return 0, err
 	}

@@ -117,6 +117,26 @@ func TestPartsInFilesAreReadForTLS(t *testing.T) {
 	}
 }
 
+// What the system does not send out of its file is read.
+func TestPartsInFilesThatAreNotSent(t *testing.T) {
+	resp := newPieced(rand.New(rand.NewPCG(9, 10)), 300_000, 5, 200_000)
+	folder, err := os.Open(t.TempDir()) // sendfile fails on it with EINVAL
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer folder.Close()
+	for _, p := range resp.pieces {
+		p.file = folder
+	}
+	body, err := overTCP(t, resp, bare, dialTCP)
+	if err != nil || !bytes.Equal(body, resp.body()) {
+		t.Errorf("%d bytes that are not the %d that were to come, %v", len(body), len(resp.body()), err)
+	}
+	if n := resp.pieces[0].sent; n != 0 {
+		t.Errorf("%d bytes came out of a folder", n)
+	}
+}
+
 // A file that has become too short ends the connection.
 func TestPartOfAFileThatIsTooShort(t *testing.T) {
 	resp := newPieced(rand.New(rand.NewPCG(7, 8)), 300_000)
