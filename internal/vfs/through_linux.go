@@ -47,7 +47,7 @@ const syscallCachestat = 451
 
 // inCache is cachestat. It counts too few pages now and then, when it is
 // interrupted (seen with Linux 6.18), so it has to find too few three times.
-func (f *osFile) inCache(off int64, size int) (fd uintptr, ok bool) {
+func (f *osFile) inCache(off int64, size int) (fd uintptr, in, known bool) {
 	within := struct{ off, size uint64 }{uint64(off), uint64(size)}
 	page := uint64(os.Getpagesize())
 	pages := (within.off+within.size-1)/page - within.off/page + 1
@@ -57,17 +57,19 @@ func (f *osFile) inCache(off int64, size int) (fd uintptr, ok bool) {
 		_, _, errno := syscall.Syscall6(syscallCachestat, fd,
 			uintptr(unsafe.Pointer(&within)), uintptr(unsafe.Pointer(&found)), 0, 0, 0)
 		runtime.KeepAlive(f)
-		if errno != 0 || found.cached == 0 {
-			return 0, false
-		}
-		if found.cached == pages {
-			return fd, true
+		switch {
+		case errno != 0:
+			return 0, false, false
+		case found.cached == 0:
+			return 0, false, true
+		case found.cached == pages:
+			return fd, true, true
 		}
 	}
-	return 0, false
+	return 0, false, true
 }
 
 // A direct file has nothing in the page cache.
 func (*directFile) readCached([]byte, int64) int { return 0 }
 
-func (*directFile) inCache(int64, int) (fd uintptr, ok bool) { return 0, false }
+func (*directFile) inCache(int64, int) (fd uintptr, in, known bool) { return 0, false, false }

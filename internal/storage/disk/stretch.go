@@ -133,7 +133,7 @@ func (st *stretch) vouch() {
 
 // InFile implements storage.FileStretch.
 func (st *stretch) InFile() (fd uintptr, off int64, size int) {
-	if !st.check.whole() {
+	if !st.check.whole() || st.sg.suspect.Load() {
 		return 0, 0, 0
 	}
 	rc := st.sg.cache.read
@@ -142,9 +142,11 @@ func (st *stretch) InFile() (fd uintptr, off int64, size int) {
 		return 0, 0, 0
 	}
 	f, off, size := st.sg.paged(), segmentHeader+st.pos, int(to-st.pos)
-	fd, ok := vfs.InCache(f, off, size)
-	if !ok {
+	fd, in, known := vfs.InCache(f, off, size)
+	if known && !in {
 		rc.evicted(st.sg, off/chunkSize)
+	}
+	if !in {
 		return 0, 0, 0
 	}
 	return fd, off, size

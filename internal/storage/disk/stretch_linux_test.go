@@ -1,10 +1,12 @@
 package disk
 
 import (
+	"errors"
 	"os"
 	"syscall"
 	"testing"
 
+	"rota/internal/storage"
 	"rota/internal/vfs"
 )
 
@@ -79,7 +81,7 @@ func TestVettedBatchesAreSentByTheSystem(t *testing.T) {
 	}
 	passOver(t, m, s, want) // into the page cache
 	sg := openSegmentOf(t, m, s)
-	if _, ok := vfs.InCache(sg.paged(), 0, 1<<20); !ok {
+	if _, ok, _ := vfs.InCache(sg.paged(), 0, 1<<20); !ok {
 		t.Skip("the system does not tell what its page cache has")
 	}
 	if n := inFile(); n < 2<<20 {
@@ -135,5 +137,88 @@ func dropPages(t *testing.T, m *Medium, s *shelf) {
 	defer f.Close()
 	if _, _, errno := syscall.Syscall6(syscall.SYS_FADVISE64, f.Fd(), 0, 0, dontNeed, 0, 0); errno != 0 {
 		t.Fatal(errno)
+	}
+}
+
+// What the system cannot tell of the page cache is not taken for an eviction:
+// the segment goes on to be read from there.
+func TestPagesThatCannotBeCountedAreStillRead(t *testing.T) {
+	c := onTheSystem(t)
+	m, _ := recoverFrom(t, c)
+	defer func() { closeMedium(t, m) }()
+	s := largeShelf(t, m)
+	seg := s.Segments[0]
+	sg := openSegmentOf(t, m, s)
+	if f := sg.paged(); f == nil || !vfs.IsDirect(sg.f) {
+		t.Skip("there is no way past the page cache here")
+	}
+	want, err := m.Read(s.Partition, seg, 0, int(seg.Size), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		m.segments.read.forgetAll()
+		passOver(t, m, s, want)
+	}
+	sg.pages = struct{ vfs.File }{sg.pages} // nobody knows what it is
+	st, _, err := m.Lend(s.Partition, seg, 0, 1<<20, seg.End)
+	if err != nil || st == nil {
+		t.Fatal(st, err)
+	}
+	defer st.Close()
+	if b := outOfFile(st); b != nil {
+		t.Errorf("%d bytes are to be sent that may not be in memory", len(b))
+	}
+	for i, from := range sg.reads[:(segmentHeader+seg.Size)/chunkSize] {
+		if from != fromPages {
+			t.Errorf("chunk %d comes from %d", i, from)
+		}
+	}
+}
+
+// Once damage has been found in a segment, all of it is read before it leaves.
+func TestNothingOfADamagedSegmentIsSentByTheSystem(t *testing.T) {
+	c := onTheSystem(t)
+	m, _ := recoverFrom(t, c)
+	defer func() { closeMedium(t, m) }()
+	s := largeShelf(t, m)
+	seg := s.Segments[0]
+	want, err := m.Read(s.Partition, seg, 0, int(seg.Size), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		m.segments.read.forgetAll()
+		passOver(t, m, s, want)
+	}
+	early, _, err := m.Lend(s.Partition, seg, 0, 1<<20, seg.End)
+	if err != nil || early == nil {
+		t.Fatal(early, err)
+	}
+	defer early.Close()
+	if outOfFile(early) == nil {
+		t.Skip("the system does not tell what its page cache has")
+	}
+	// A byte rots, its page leaves memory, and another reader brings it back
+	// and finds out.
+	flip(t, c, segmentFile(c, s), segmentHeader+10*40_000+777)
+	dropPages(t, m, s)
+	sg := openSegmentOf(t, m, s)
+	m.segments.read.forgetAll()
+	sg.reads[0] = fillPages
+	other, _, err := m.Lend(s.Partition, seg, 0, 1<<20, seg.End)
+	if err != nil || other == nil {
+		t.Fatal(other, err)
+	}
+	defer other.Close()
+	buf := make([]byte, 1<<20)
+	for err == nil {
+		_, _, err = other.Next(buf)
+	}
+	if _, ok := errors.AsType[*storage.CorruptError](err); !ok {
+		t.Fatal(err)
+	}
+	if got, err := drained(early); err == nil {
+		t.Errorf("%d bytes, damaged ones among them, left without an error", len(got))
 	}
 }
