@@ -21,7 +21,8 @@ type link struct {
 	size int64
 	// limit is the end that the successor gives, -1 for the newest file.
 	limit int64
-	// held says that everything up to limit was synced.
+	// held says that everything up to limit was synced: before the successor
+	// was used, or by a start since then, before anything was promised.
 	held bool
 }
 
@@ -98,7 +99,7 @@ func (j *journal) chain(seqs []uint64) (chain []*link, err error) {
 	for _, seq := range seqs {
 		left[seq] = true
 	}
-	limit, held := int64(-1), true
+	limit, held, restarted := int64(-1), true, false
 	var want *fileHeader // whose predecessor is to be opened
 	for seq := seqs[len(seqs)-1]; seq > 0; seq = want.prev {
 		l, err := j.openLink(seq)
@@ -112,7 +113,10 @@ func (j *journal) chain(seqs []uint64) (chain []*link, err error) {
 		if l.seq != seq || want != nil && l.salt != want.prevSalt {
 			return chain, &storage.CorruptError{File: journalPath(seq), Reason: "the header is another file's"}
 		}
-		l.limit, l.held = limit, held
+		// A process under fsync leaves nothing to the system, and another
+		// durability means another process, which has synced what it found.
+		restarted = restarted || l.durability == Fsync || want != nil && l.durability != want.durability
+		l.limit, l.held = limit, held || restarted
 		limit, held = l.prevEnd, l.predecessorSynced
 		want = &l.fileHeader
 		delete(left, seq)

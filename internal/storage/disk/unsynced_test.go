@@ -1,10 +1,13 @@
 package disk
 
 import (
+	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"testing"
 
+	"rota/internal/storage"
 	"rota/internal/vfs"
 )
 
@@ -98,4 +101,26 @@ func TestCutInAnUnsyncedFile(t *testing.T) {
 		t.Error("no seed loses a part of the first file")
 	}
 	closeMedium(t, m)
+}
+
+// TestDamageBeforeWhatARestartPromisedIsCorruption: a process under never is
+// killed, and the next one, which has synced what it found, promises more.
+// Damage in the old files is then not what the system had not written.
+func TestDamageBeforeWhatARestartPromisedIsCorruption(t *testing.T) {
+	for _, d := range []Durability{Fsync, Interval} {
+		c := testConfig(vfs.NewMem())
+		c.Durability = Never
+		m, _ := recoverFrom(t, c)
+		flushBatches(t, m, 1, 30, 2000)
+		m.release() // all that happens to a process that is killed
+		c.Durability = d
+		m, _ = recoverFrom(t, c)
+		flushBatches(t, m, 31, 90, 2000)
+		closeMedium(t, m)
+		flip(t, c, filepath.Join(c.Dir, journalPath(1)), journalHeader+500)
+		_, h, err := tryRecover(c)
+		if damage, ok := errors.AsType[*storage.CorruptError](err); !ok || damage.File != journalPath(1) || damage.Offset != journalHeader {
+			t.Errorf("%v: damage in the first of the files: %v, recovered %v", d, err, h.offsets())
+		}
+	}
 }
