@@ -51,7 +51,7 @@ func (*directFile) direct() bool { return true }
 // ReadAt reads whole blocks around what is asked for.
 func (f *directFile) ReadAt(p []byte, off int64) (int, error) {
 	if isAligned(p, off) {
-		return f.File.ReadAt(p, off)
+		return f.readBlocks(p, off)
 	}
 	buf, _ := directBuffers.Get().(*[]byte)
 	defer directBuffers.Put(buf)
@@ -61,7 +61,7 @@ func (f *directFile) ReadAt(p []byte, off int64) (int, error) {
 		skip := int(at & (DirectBlock - 1))
 		want := min(len(p)-done, directStep)
 		blocks := (*buf)[:(skip+want+DirectBlock-1)&^(DirectBlock-1)]
-		n, err := f.File.ReadAt(blocks, at-int64(skip))
+		n, err := f.readBlocks(blocks, at-int64(skip))
 		got := copy(p[done:done+want], blocks[min(skip, n):n])
 		done += got
 		if err != nil && (got < want || !errors.Is(err, io.EOF)) {
@@ -69,6 +69,23 @@ func (f *directFile) ReadAt(p []byte, off int64) (int, error) {
 		}
 	}
 	return done, nil
+}
+
+// readBlocks reads whole blocks into aligned memory. A file that was written by
+// way of the page cache may end within a block, and while it is read it may go
+// on there, from where a direct read cannot: that block is read again.
+func (f *directFile) readBlocks(p []byte, off int64) (int, error) {
+	for from, ended := 0, -1; ; {
+		n, err := f.File.ReadAt(p[from:], off+int64(from))
+		n += from
+		if n&(DirectBlock-1) == 0 || !errors.Is(err, syscall.EINVAL) {
+			return n, err
+		}
+		if n == ended {
+			return n, io.EOF
+		}
+		from, ended = n&^(DirectBlock-1), n
+	}
 }
 
 func isAligned(p []byte, off int64) bool {
@@ -97,7 +114,7 @@ func (f *directFile) readBlock(b []byte, at int64) error {
 		copy(b, f.last)
 		return nil
 	}
-	n, err := f.File.ReadAt(b, at)
+	n, err := f.readBlocks(b, at)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return err
 	}

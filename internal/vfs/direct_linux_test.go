@@ -2,7 +2,11 @@ package vfs
 
 import (
 	"bytes"
+	"errors"
+	"io"
 	"path/filepath"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"unsafe"
@@ -26,6 +30,41 @@ func TestCachedWriteLeavesTheFileDirect(t *testing.T) {
 	flags, _, errno := syscall.Syscall(syscall.SYS_FCNTL, df.Fd(), syscall.F_GETFL, 0)
 	if errno != 0 || flags&syscall.O_DIRECT == 0 {
 		t.Errorf("the file's flags are %#x, %v", flags, errno)
+	}
+}
+
+// A file that grows while it is read, and does not end with a block, is read as
+// far as it went when the read began, or farther.
+func TestDirectReadsOfAFileThatGrows(t *testing.T) {
+	const part, parts = 777, 300
+	piece := bytes.Repeat([]byte("x"), part)
+	for _, b := range [][]byte{Aligned(part * parts), Aligned(part*parts + 1)[1:]} {
+		for range 20 {
+			f, err := CreateDirect(OS(), filepath.Join(t.TempDir(), "f"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close()
+			var size atomic.Int64
+			var writer sync.WaitGroup
+			writer.Go(func() {
+				for range parts {
+					if err := WriteVecCached(f, [][]byte{piece}, size.Load()); err != nil {
+						t.Error(err)
+						return
+					}
+					size.Add(part)
+				}
+			})
+			for before := int64(0); before < part*parts && !t.Failed(); {
+				before = size.Load()
+				n, err := f.ReadAt(b, 0)
+				if err != nil && !errors.Is(err, io.EOF) || int64(n) < before || bytes.Count(b[:n], []byte("x")) != n {
+					t.Errorf("%d bytes of a file of %d or more, %v", n, before, err)
+				}
+			}
+			writer.Wait()
+		}
 	}
 }
 
