@@ -72,7 +72,10 @@ func (c *conn) flush(p *place) {
 		out.end()
 		c.release(list) // not nil only if a response broke its encoder
 	}()
-	for {
+	for round := 1; ; round++ {
+		if round%inTurn == 0 {
+			p.giveUp() // there may always be more, and others wait
+		}
 		c.mu.Lock()
 		list = c.queue.ready(atOnce)
 		if list == nil {

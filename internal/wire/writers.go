@@ -22,7 +22,8 @@ type writers struct {
 	idle    []*place // to be used again
 }
 
-// inTurn is how many connections a goroutine writes for before it lets others run.
+// inTurn is how many connections a goroutine writes for before it lets others run,
+// and how often in a row for the same one before that loses its place.
 const inTurn = 32
 
 // keepWaiting is the longest list whose memory is kept.
@@ -120,7 +121,7 @@ type place struct {
 }
 
 // giveUp lets another goroutine have the place: this one may have to wait from
-// now on.
+// now on, or has had it for long.
 func (p *place) giveUp() {
 	if p == nil || !p.held {
 		return

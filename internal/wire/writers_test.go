@@ -6,6 +6,7 @@ import (
 	"net"
 	"runtime"
 	"testing"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -83,6 +84,101 @@ func TestNoWriterWaitsForAPeer(t *testing.T) {
 		if n := c.receive(); n < 16<<20 {
 			t.Errorf("a reply of %d bytes came", n)
 		}
+	}
+	s.Close()
+	if err := <-served; err != nil {
+		t.Error(err)
+	}
+}
+
+// relay is a reply whose encoder answers the next call of its connection, so that
+// there is always one more to be written.
+type relay struct {
+	kmsg.HeartbeatResponse
+	next func()
+}
+
+func (r *relay) AppendTo(dst []byte) []byte {
+	r.next()
+	return r.HeartbeatResponse.AppendTo(dst)
+}
+
+// untilRead waits until the reader of the connection has left ready replies to
+// others.
+func (c *conn) untilRead() {
+	for {
+		c.mu.Lock()
+		n := c.handling
+		c.mu.Unlock()
+		if n == 0 {
+			return
+		}
+		runtime.Gosched()
+	}
+}
+
+// A connection that always has one more reply does not keep those of others from
+// leaving.
+func TestNoConnectionKeepsAPlace(t *testing.T) {
+	const rounds = 4 * inTurn
+	calls := make(chan *api.Call, rounds)
+	table := testTable(&parked{})
+	table[3].Handle = func(_ *api.Server, c *api.Call) { calls <- c }
+	table[4].Handle = table[3].Handle
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := Start(Config{Table: table})
+	s.writers.most = 1
+	served := make(chan error)
+	go func() { served <- s.Serve(l, api.Listener{}) }()
+	dial := func() tcpClient {
+		nc, err := net.Dial("tcp", l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { nc.Close() })
+		return tcpClient{t, nc}
+	}
+	// taken is a call whose reply its reader does not wait to write.
+	taken := func() *api.Call {
+		c := <-calls
+		if cl, ok := c.Answer.(*call); ok {
+			cl.conn.untilRead()
+		}
+		return c
+	}
+	quiet, busy := dial(), dial()
+	quiet.send(&kmsg.JoinGroupRequest{Version: 5, Group: "g"})
+	join := taken()
+	busy.send(&kmsg.HeartbeatRequest{Group: "g"})
+	first := taken()
+
+	heard := make(chan struct{})
+	round := 0
+	var next func()
+	next = func() {
+		switch round++; round {
+		case 1:
+			join.Answer.Reply(&kmsg.JoinGroupResponse{})
+		case rounds:
+			select {
+			case <-heard:
+			case <-time.After(10 * time.Second):
+				t.Error("one connection waits while another is written to")
+			}
+			return
+		}
+		busy.send(&kmsg.HeartbeatRequest{Group: "g"})
+		c := <-calls
+		c.Answer.Reply(&relay{next: next})
+	}
+	go first.Answer.Reply(&relay{next: next})
+	quiet.receive()
+	close(heard)
+	for range rounds {
+		busy.receive()
 	}
 	s.Close()
 	if err := <-served; err != nil {
