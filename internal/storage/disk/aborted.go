@@ -184,9 +184,12 @@ func (m *Medium) writeAborted(sg *segment, w *storage.SegmentWrite) (f vfs.File,
 	if w.AbortedAt > 0 {
 		f, err = m.c.FS.Open(path)
 	} else {
-		// An attempt that failed may have left one, which nobody has read.
+		// An attempt that failed may have left one. A manifest may list it, so
+		// it is not emptied: then it gets what it has.
 		made = true
-		f, err = m.c.FS.Create(path)
+		if f, err = m.c.FS.Open(path); errors.Is(err, fs.ErrNotExist) {
+			f, err = m.c.FS.Create(path)
+		}
 	}
 	if err != nil {
 		return nil, false, err

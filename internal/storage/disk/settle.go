@@ -25,12 +25,16 @@ type settler struct {
 	// unsynced says that a name in manifests may have changed without being
 	// durable.
 	unsynced bool
-	buf      []byte
-	pieces   [][]byte // scratch space of writeRun
+	// listed are new segments of rounds that failed when they had been synced:
+	// manifests may list them already, so they must stay as they are.
+	listed map[segmentKey]bool
+	buf    []byte
+	pieces [][]byte // scratch space of writeRun
 }
 
 func (st *settler) open(c Config) (err error) {
 	st.folders = map[storage.Partition]bool{}
+	st.listed = map[segmentKey]bool{}
 	st.manifests, err = c.FS.OpenDir(filepath.Join(c.Dir, manifestName))
 	return err
 }
@@ -89,6 +93,29 @@ func (m *Medium) Settle(moves []storage.Move) error {
 		}
 		return err
 	}
+	if err := m.installAll(moves); err != nil {
+		return err
+	}
+	for i := range moves {
+		p := moves[i].Manifest.Partition
+		for j := range moves[i].Drop {
+			m.dropSegment(p, moves[i].Drop[j].Token)
+		}
+	}
+	return nil
+}
+
+// installAll makes all spares the manifests, durably.
+func (m *Medium) installAll(moves []storage.Move) error {
+	var fresh []segmentKey
+	for i := range moves {
+		for j := range moves[i].Writes {
+			if w := &moves[i].Writes[j]; w.At == 0 {
+				fresh = append(fresh, segmentKey{moves[i].Manifest.Partition, w.Token})
+				m.settler.listed[fresh[len(fresh)-1]] = true
+			}
+		}
+	}
 	for i := range moves {
 		if err := m.install(moves[i].Manifest.Partition); err != nil {
 			return err
@@ -97,11 +124,8 @@ func (m *Medium) Settle(moves []storage.Move) error {
 	if err := m.settler.syncManifests(); err != nil {
 		return err
 	}
-	for i := range moves {
-		p := moves[i].Manifest.Partition
-		for j := range moves[i].Drop {
-			m.dropSegment(p, moves[i].Drop[j].Token)
-		}
+	for _, key := range fresh {
+		delete(m.settler.listed, key)
 	}
 	return nil
 }
@@ -246,7 +270,7 @@ func (m *Medium) writeSegment(r *round, to *storage.Manifest, run []storage.Segm
 }
 
 func (m *Medium) segmentFor(r *round, p storage.Partition, w *storage.SegmentWrite, to *storage.Manifest) (*segment, error) {
-	if w.At > 0 {
+	if w.At > 0 || m.settler.listed[segmentKey{p, w.Token}] {
 		return m.segments.acquire(p, &storage.Segment{Base: w.Base, Token: w.Token, Size: w.At})
 	}
 	dir := filepath.Join(m.c.Dir, segmentFolder(p))

@@ -274,3 +274,49 @@ func failThenStop(t *testing.T, restart bool, fail, stop int64) (failed, ended b
 	_ = m.Close() // the machine has stopped
 	return true, ended
 }
+
+// TestRoundAgainAfterManifestsWereReplaced: a round fails when manifests have
+// been replaced, and is tried again with the same names. A crash at any moment of
+// that leaves the old manifest or the new one, and all that it lists.
+func TestRoundAgainAfterManifestsWereReplaced(t *testing.T) {
+	for n := int64(1); ; n++ {
+		fsys := vfs.NewCrashMem()
+		m, _ := recoverFrom(t, testConfig(fsys))
+		s := newShelf(partition(1, 0))
+		move := s.move(m, false, transactionBatch(9, 0), markerBatch(9, 1, false))
+		move.Writes[0].Aborted = []storage.AbortedTransaction{{ProducerID: 9, First: 0, Last: 1}}
+		move.Manifest.Segments[0].Aborted = 1
+		fsys.OnCall(func(c vfs.Call) error {
+			if c.Kind == vfs.SyncCall && filepath.Base(c.Name) == manifestName {
+				return vfs.ErrFault
+			}
+			return nil
+		})
+		if err := m.Settle([]storage.Move{move}); !errors.Is(err, vfs.ErrFault) {
+			t.Fatal(err)
+		}
+		left := n
+		fsys.OnCall(func(vfs.Call) error {
+			if left--; left < 0 {
+				return vfs.ErrCrashed
+			}
+			return nil
+		})
+		err := m.Settle([]storage.Move{move})
+		for seed := range uint64(12) {
+			again, h := recoverFrom(t, testConfig(fsys.CrashClone(seed)))
+			if len(h.report.Corrupt) > 0 {
+				t.Fatalf("crash after %d calls: %v", n, h.report.Corrupt)
+			}
+			if len(h.manifests) > 0 {
+				if err := again.VerifySegment(s.Partition, move.Manifest.Segments[0]); err != nil {
+					t.Errorf("crash after %d calls: %v", n, err)
+				}
+			}
+			closeMedium(t, again)
+		}
+		if err == nil {
+			break
+		}
+	}
+}
