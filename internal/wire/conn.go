@@ -41,7 +41,7 @@ type conn struct {
 
 	// What follows may be used by any goroutine.
 
-	socket socket // belongs to whoever writes
+	socket socket
 
 	active   atomic.Uint32 // the sweep before which there last was progress
 	midFrame atomic.Bool   // a frame that memory is kept for is coming in

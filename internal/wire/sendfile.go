@@ -17,7 +17,7 @@ var errNotSent = errors.New("the file can only be read")
 // It returns how much that was: 0 if st has to be read.
 func (s *stepper) sendFile(st storage.Stretch) (n int, err error) {
 	c := s.conn
-	if !sendsFiles || !c.socket.plain {
+	if !c.socket.files {
 		return 0, nil
 	}
 	file, ok := st.(storage.FileStretch)
@@ -37,7 +37,7 @@ func (s *stepper) sendFile(st storage.Stretch) (n int, err error) {
 		c.progress()
 	})
 	if errors.Is(err, errNotSent) {
-		c.socket.plain = false // it would be the same for the next part
+		c.socket.files = false // it would be the same for the next part
 		return 0, nil
 	}
 	if err != nil {

@@ -5,19 +5,20 @@ import (
 	"syscall"
 )
 
-// socket is what the system knows of a connection, beyond bytes.
+// socket is a TCP connection on which the peer reads what is sent: the system's
+// calls may be used on it. With TLS there is none.
 type socket struct {
-	raw syscall.RawConn // nil: it is not a TCP connection
-	// plain: what is sent on it is what the peer reads, not so with TLS.
-	plain bool
-	// corked: the system holds back what does not fill a packet.
-	corked bool
+	raw syscall.RawConn // nil: there is none; never changed
+
+	// What follows belongs to whoever writes.
+
+	files  bool // the system sends files on it
+	corked bool // it holds back what does not fill a packet
 }
 
 func newSocket(nc net.Conn) socket {
-	s := socket{plain: true}
-	if wrapped, ok := nc.(interface{ NetConn() net.Conn }); ok {
-		s.plain = false
+	wrapped, isWrapped := nc.(interface{ NetConn() net.Conn })
+	if isWrapped {
 		nc = wrapped.NetConn()
 	}
 	tcp, ok := nc.(*net.TCPConn)
@@ -28,14 +29,16 @@ func newSocket(nc net.Conn) socket {
 	if err != nil {
 		return socket{}
 	}
-	s.raw = raw
 	// A congestion control that paces sets a timer for each packet, which costs
 	// as much as half of sending it. There is no network to be gentle to between
 	// two processes of one machine.
 	if peer, ok := tcp.RemoteAddr().(*net.TCPAddr); ok && peer.IP.IsLoopback() && paces() {
 		unpace(raw)
 	}
-	return s
+	if isWrapped {
+		return socket{}
+	}
+	return socket{raw: raw, files: sendsFiles}
 }
 
 // cork has the system wait for full packets, or no longer. A system that does

@@ -1,8 +1,6 @@
 package wire
 
 import (
-	"net"
-
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"rota/internal/api"
@@ -22,9 +20,8 @@ const (
 // them. The caller has set c.writing; first is the reply that leaves first. What is
 // put together only then may take its time, and gets a goroutine of its own.
 func (c *conn) startWriting(first kmsg.Response) {
-	_, tcp := c.nc.(*net.TCPConn)
 	_, deferred := first.(api.Deferred)
-	if tcp && !deferred {
+	if c.socket.raw != nil && !deferred {
 		c.srv.writers.add(c)
 	} else {
 		go c.writeAt(nil)
@@ -203,8 +200,8 @@ func (o *reply) send() error {
 
 // write writes some of b, or fails.
 func (o *reply) write(b []byte) (int, error) {
-	if tcp, ok := o.conn.nc.(*net.TCPConn); ok && o.place != nil && o.place.held {
-		if n, err := o.place.tryWrite(tcp, b); n > 0 || err != nil {
+	if raw := o.conn.socket.raw; raw != nil && o.place != nil && o.place.held {
+		if n, err := o.place.tryWrite(raw, b); n > 0 || err != nil {
 			return n, err
 		}
 	}

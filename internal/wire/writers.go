@@ -1,17 +1,17 @@
 package wire
 
 import (
-	"net"
 	"runtime"
 	"sync"
+	"syscall"
 )
 
 // writers write replies that others than the readers of their connections have
-// made ready. When a group has formed there are as many as it has members, all at
-// once. A few goroutines then take the connections in turn: one for each
-// connection would cost a good part of what the write itself does. None of them waits for
-// a peer: one that would have to stays with that connection, and hands its
-// place to another one.
+// made ready. When a group has formed there are as many as it has members, all
+// at once. A few goroutines then take the connections in turn: one for each
+// connection would cost a good part of what the write itself does. None of them
+// waits for a peer: one that would have to stays with that connection, and hands
+// its place to another one.
 type writers struct {
 	most int // places
 
@@ -22,8 +22,8 @@ type writers struct {
 	idle    []*place // to be used again
 }
 
-// inTurn is how many connections a goroutine writes for before it lets others run,
-// and how often in a row for the same one before that loses its place.
+// inTurn is how many connections a goroutine writes for before it lets others
+// run, and how often in a row for the same one before that loses its place.
 const inTurn = 32
 
 // keepWaiting is the longest list whose memory is kept.
@@ -141,13 +141,9 @@ func (p *place) giveUp() {
 }
 
 // tryWrite writes as much as the system takes without waiting.
-func (p *place) tryWrite(c *net.TCPConn, b []byte) (int, error) {
-	raw, err := c.SyscallConn()
-	if err != nil {
-		return 0, err
-	}
+func (p *place) tryWrite(raw syscall.RawConn, b []byte) (int, error) {
 	p.b, p.n, p.failed = b, 0, nil
-	err = raw.Write(p.write)
+	err := raw.Write(p.write)
 	p.b = nil
 	if err != nil {
 		return 0, err
