@@ -10,11 +10,22 @@ import (
 )
 
 // syscallPreadv2 is the number of the system call, which package syscall does
-// not have.
+// not have; that of pwritev2 is the next one everywhere.
 var syscallPreadv2 = map[string]uintptr{
 	"386": 378, "amd64": 327, "arm": 392, "arm64": 286, "loong64": 286,
 	"ppc64": 380, "ppc64le": 380, "riscv64": 286, "s390x": 376,
 }[runtime.GOARCH]
+
+// withFlags is preadv2 or pwritev2 with one piece: call is the number of either.
+func (f *osFile) withFlags(call uintptr, p []byte, off int64, flags uintptr) (int, syscall.Errno) {
+	v := syscall.Iovec{Base: unsafe.SliceData(p)}
+	v.SetLen(len(p))
+	n, _, errno := syscall.Syscall6(call, f.Fd(), uintptr(unsafe.Pointer(&v)), 1,
+		uintptr(off), uintptr(off>>32>>(bits.UintSize-32)), flags)
+	runtime.KeepAlive(p)
+	runtime.KeepAlive(f)
+	return int(n), errno
+}
 
 // readCached is preadv2 with RWF_NOWAIT. Not every file system has it.
 func (f *osFile) readCached(p []byte, off int64) int {
@@ -22,21 +33,15 @@ func (f *osFile) readCached(p []byte, off int64) int {
 	if syscallPreadv2 == 0 {
 		return 0
 	}
-	fd := f.Fd()
 	done := 0
 	for done < len(p) {
-		v := syscall.Iovec{Base: unsafe.SliceData(p[done:])}
-		v.SetLen(len(p) - done)
-		at := off + int64(done)
-		n, _, errno := syscall.Syscall6(syscallPreadv2, fd, uintptr(unsafe.Pointer(&v)), 1,
-			uintptr(at), uintptr(at>>32>>(bits.UintSize-32)), noWait)
-		runtime.KeepAlive(f)
+		n, errno := f.withFlags(syscallPreadv2, p[done:], off+int64(done), noWait)
 		switch {
 		case errors.Is(errno, syscall.EINTR):
 		case errno != 0 || n == 0:
 			return done
 		default:
-			done += int(n)
+			done += n
 		}
 	}
 	return done

@@ -35,8 +35,8 @@ const (
 // closely have the same bytes. Chunks of memory are used again and again.
 //
 // What has been read twice and is no longer here, or is asked for again and
-// again, is read into the page cache and from then on found there, which costs less than the disk but more than
-// the disk costs once.
+// again, is read into the page cache and from then on found there: that costs
+// less than the disk again and again, but more than the disk once.
 type readCache struct {
 	mu     sync.Mutex
 	free   []*vfs.Block

@@ -55,18 +55,25 @@ func TestStretchesFromDiskAndPageCache(t *testing.T) {
 	}
 }
 
-// What has been verified out of the page cache is sent from there, as long as
-// it is there.
-func TestVettedBatchesAreSentByTheSystem(t *testing.T) {
-	c := onTheSystem(t)
-	m, _ := recoverFrom(t, c)
-	defer func() { closeMedium(t, m) }()
-	s := largeShelf(t, m)
-	seg := s.Segments[0]
-	want, err := m.Read(s.Partition, seg, 0, int(seg.Size), nil)
+// readShelf is a shelf on the system, of which all has been read once: past the
+// page cache, where that can be done.
+func readShelf(t *testing.T) (m *Medium, s *shelf, all []byte) {
+	t.Helper()
+	m, _ = recoverFrom(t, onTheSystem(t))
+	t.Cleanup(func() { closeMedium(t, m) })
+	s = largeShelf(t, m)
+	all, err := m.Read(s.Partition, s.Segments[0], 0, int(s.Segments[0].Size), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return m, s, all
+}
+
+// What has been verified out of the page cache is sent from there, as long as
+// it is there.
+func TestVettedBatchesAreSentByTheSystem(t *testing.T) {
+	m, s, want := readShelf(t)
+	seg := s.Segments[0]
 	inFile := func() int {
 		st, _, err := m.Lend(s.Partition, seg, 0, 3<<20, seg.End)
 		if err != nil || st == nil {
@@ -93,7 +100,7 @@ func TestVettedBatchesAreSentByTheSystem(t *testing.T) {
 		t.Errorf("%d bytes are to be sent that are in memory no more", n)
 	}
 	// What then rots on the disk is found.
-	flip(t, c, segmentFile(c, s), segmentHeader+10*40_000+777)
+	flip(t, m.c, segmentFile(m.c, s), segmentHeader+10*40_000+777)
 	if b := lentBytes(t, m, s.Partition, seg, 0, 1<<20); b != nil {
 		t.Error("damage was lent")
 	}
@@ -102,18 +109,11 @@ func TestVettedBatchesAreSentByTheSystem(t *testing.T) {
 // A chunk that stays in memory because many ask for it is sent by the system
 // in the end.
 func TestWhatManyAskForIsSentByTheSystem(t *testing.T) {
-	c := onTheSystem(t)
-	m, _ := recoverFrom(t, c)
-	defer func() { closeMedium(t, m) }()
-	s := largeShelf(t, m)
+	m, s, want := readShelf(t)
 	seg := s.Segments[0]
 	sg := openSegmentOf(t, m, s)
 	if f := sg.paged(); f == nil || !vfs.IsDirect(sg.f) {
 		t.Skip("there is no way past the page cache here")
-	}
-	want, err := m.Read(s.Partition, seg, 0, int(seg.Size), nil)
-	if err != nil {
-		t.Fatal(err)
 	}
 	for range 2 * maxAsked {
 		passOver(t, m, s, want)
@@ -143,18 +143,11 @@ func dropPages(t *testing.T, m *Medium, s *shelf) {
 // What the system cannot tell of the page cache is not taken for an eviction:
 // the segment goes on to be read from there.
 func TestPagesThatCannotBeCountedAreStillRead(t *testing.T) {
-	c := onTheSystem(t)
-	m, _ := recoverFrom(t, c)
-	defer func() { closeMedium(t, m) }()
-	s := largeShelf(t, m)
+	m, s, want := readShelf(t)
 	seg := s.Segments[0]
 	sg := openSegmentOf(t, m, s)
 	if f := sg.paged(); f == nil || !vfs.IsDirect(sg.f) {
 		t.Skip("there is no way past the page cache here")
-	}
-	want, err := m.Read(s.Partition, seg, 0, int(seg.Size), nil)
-	if err != nil {
-		t.Fatal(err)
 	}
 	for range 2 {
 		m.segments.read.forgetAll()
@@ -178,15 +171,8 @@ func TestPagesThatCannotBeCountedAreStillRead(t *testing.T) {
 
 // Once damage has been found in a segment, all of it is read before it leaves.
 func TestNothingOfADamagedSegmentIsSentByTheSystem(t *testing.T) {
-	c := onTheSystem(t)
-	m, _ := recoverFrom(t, c)
-	defer func() { closeMedium(t, m) }()
-	s := largeShelf(t, m)
+	m, s, want := readShelf(t)
 	seg := s.Segments[0]
-	want, err := m.Read(s.Partition, seg, 0, int(seg.Size), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
 	for range 2 {
 		m.segments.read.forgetAll()
 		passOver(t, m, s, want)
@@ -201,7 +187,7 @@ func TestNothingOfADamagedSegmentIsSentByTheSystem(t *testing.T) {
 	}
 	// A byte rots, its page leaves memory, and another reader brings it back
 	// and finds out.
-	flip(t, c, segmentFile(c, s), segmentHeader+10*40_000+777)
+	flip(t, m.c, segmentFile(m.c, s), segmentHeader+10*40_000+777)
 	dropPages(t, m, s)
 	sg := openSegmentOf(t, m, s)
 	m.segments.read.forgetAll()
