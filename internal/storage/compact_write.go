@@ -157,10 +157,10 @@ func (c *cleaning) commit() error {
 	m := l.manifestLocked()
 	m.Segments = append(slices.Clone(c.out.done), l.segments[n:]...)
 	m.Cleaned = cleaned
-	move := Move{Manifest: m, Drop: slices.Clone(l.compaction.leftOver)}
+	drop := slices.Clone(l.compaction.leftOver)
 	for _, in := range c.inputs {
 		if !slices.Contains(c.out.done, in) {
-			move.Drop = append(move.Drop, in)
+			drop = append(drop, in)
 		}
 	}
 	if c.dropped {
@@ -168,8 +168,16 @@ func (c *cleaning) commit() error {
 	}
 	l.mu.Unlock()
 
-	err = c.s.m.Settle([]Move{move})
+	err = c.s.m.Settle([]Move{{Manifest: m}})
+	if c.swapped(m, err); err == nil {
+		c.s.m.Drop(l.p, drop)
+	}
+	return err
+}
 
+// swapped takes over what the medium has made of the manifest of a swap.
+func (c *cleaning) swapped(m *Manifest, err error) {
+	l := c.l
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if c.dropped {
@@ -181,12 +189,11 @@ func (c *cleaning) commit() error {
 		// the old state, so nothing of that may go; what was made may go then.
 		l.compaction.leftOver = append(slices.Clip(l.compaction.leftOver), c.out.made...)
 		c.out.made = nil
-		return err
+		return
 	}
 	l.segments, l.cleaned, l.settledStart = m.Segments, m.Cleaned, m.Start
 	l.compaction.leftOver, l.compaction.due = nil, c.due
 	c.out.made = nil
-	return nil
 }
 
 // end leaves nothing behind of a pass, however it has ended.
@@ -221,13 +228,14 @@ func (c *cleaning) abandon(made []Segment) {
 		return
 	}
 	l.compaction.leftOver = append(slices.Clip(l.compaction.leftOver), made...)
-	move := Move{Manifest: l.manifestLocked(), Drop: l.compaction.leftOver}
+	m, drop := l.manifestLocked(), l.compaction.leftOver
 	l.mu.Unlock()
-	if err := c.s.m.Settle([]Move{move}); err != nil {
+	if err := c.s.m.Settle([]Move{{Manifest: m}}); err != nil {
 		c.s.c.Log.Warn("unused segments stay for now", "topic", topicText(l.p), "partition", l.p.Index, "err", err)
 		return
 	}
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.compaction.leftOver, l.settledStart = nil, move.Manifest.Start
+	l.compaction.leftOver, l.settledStart = nil, m.Start
+	l.mu.Unlock()
+	c.s.m.Drop(l.p, drop)
 }

@@ -114,9 +114,6 @@ type Move struct {
 	Manifest *Manifest // Segments holds sizes as they will be after the move
 	// Writes are in order; a write to a Token not seen before creates it.
 	Writes []SegmentWrite
-	// Drop names segments that the new manifest no longer lists. They are
-	// deleted after the manifest is durable.
-	Drop []Segment
 }
 
 // SegmentWrite appends whole batches at position At of the segment Token, and
@@ -154,8 +151,7 @@ type Report struct {
 }
 
 // Medium is where a Store keeps its bytes. Calls of one group (Flush and Reopen;
-// Trim, Settle, Write,
-// NewToken and Remove) come from one goroutine at a time; the two
+// Trim, Settle, Drop, Write, NewToken and Remove) come from one goroutine at a time; the two
 // groups may overlap. Read, Aborted, Seek, JournalSize and Free may be called from any
 // goroutine at any time.
 //
@@ -195,11 +191,15 @@ type Medium interface {
 	Free() (int64, error)
 
 	// Settle writes a round of moves: all segment bytes and entries of their
-	// indexes of aborted transactions first, made durable together, then the manifests, made durable together, then the drops.
+	// indexes of aborted transactions first, made durable together, then the manifests, made durable together.
 	// An error leaves every partition at its old or its new manifest; a later
 	// round then writes the same bytes at the same positions again, under the
 	// same tokens, perhaps more.
 	Settle(moves []Move) error
+	// Drop deletes segments that no manifest lists any more, and that no reader
+	// will ask for from now on: one that has asked before may fail. What cannot
+	// be deleted is deleted by the next Recover.
+	Drop(p Partition, segments []Segment)
 	// Write puts batches into a segment that no manifest lists yet, and makes
 	// them durable. A later Settle has the manifest that lists it; a restart
 	// before that deletes it. created is the segment's. The partition has

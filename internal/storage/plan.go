@@ -11,6 +11,7 @@ type plan struct {
 	pins      pins
 	producers producers
 	move      Move
+	drop      []Segment // when the move is the log's state
 }
 
 // plan works out how the log's batches of flushes up to cut get into segments.
@@ -34,7 +35,7 @@ func (w *settler) plan(l *Log, cut uint64, now int64) (*plan, error) {
 	}
 	m.Epochs = epochsWithin(l.epochs, m.Start, m.End)
 	segments, sealed := l.segments, l.compaction.sealed
-	p.move.Drop = l.compaction.leftOver
+	p.drop = l.compaction.leftOver
 	l.mu.Unlock()
 
 	conf := l.Config()

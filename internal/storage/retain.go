@@ -37,6 +37,9 @@ func (s *Store) retainAll() error {
 		r.commit(&c)
 	}
 	c.tell()
+	for _, r := range plans {
+		s.m.Drop(r.l.p, r.drop)
+	}
 	return nil
 }
 
@@ -44,6 +47,7 @@ func (s *Store) retainAll() error {
 type retention struct {
 	l    *Log
 	move Move
+	drop []Segment // when readers know
 }
 
 // planRetention is nil if every segment stays.
@@ -62,7 +66,7 @@ func (l *Log) planRetention(now time.Time) *retention {
 	m.Start = max(l.start, l.segments[n-1].End)
 	m.Segments, m.Cleaned = m.Segments[n:], max(0, l.cleaned-n)
 	m.Epochs = epochsWithin(l.epochs, m.Start, m.End)
-	return &retention{l: l, move: Move{Manifest: m, Drop: append(l.segments[:n:n], l.compaction.leftOver...)}}
+	return &retention{l: l, move: Move{Manifest: m}, drop: append(l.segments[:n:n], l.compaction.leftOver...)}
 }
 
 // expiredLocked counts the segments to delete, oldest first.

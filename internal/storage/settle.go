@@ -240,6 +240,7 @@ func (s *Store) settleRound() error {
 	}
 	for _, p := range plans {
 		p.commit()
+		s.m.Drop(p.l.p, p.drop)
 	}
 	s.mu.Lock()
 	for range n {

@@ -137,7 +137,8 @@ func TestAbortedTransactionsOfAFailedRound(t *testing.T) {
 	}
 	manifest := s.Manifest
 	manifest.Segments = nil
-	settle(t, m, storage.Move{Manifest: &manifest, Drop: s.Segments})
+	settle(t, m, storage.Move{Manifest: &manifest})
+	m.Drop(s.Partition, s.Segments)
 	if names, err := fsys.List(filepath.Join(c.Dir, segmentFolder(s.Partition))); err != nil || len(names) > 0 {
 		t.Errorf("left of a deleted segment: %v, %v", names, err)
 	}

@@ -93,16 +93,7 @@ func (m *Medium) Settle(moves []storage.Move) error {
 		}
 		return err
 	}
-	if err := m.installAll(moves); err != nil {
-		return err
-	}
-	for i := range moves {
-		p := moves[i].Manifest.Partition
-		for j := range moves[i].Drop {
-			m.dropSegment(p, moves[i].Drop[j].Token)
-		}
-	}
-	return nil
+	return m.installAll(moves)
 }
 
 // installAll makes all spares the manifests, durably.
@@ -332,8 +323,13 @@ func (m *Medium) install(p storage.Partition) error {
 	return err
 }
 
-// dropSegment deletes a segment. What cannot be deleted is deleted at the next
-// start.
+// Drop implements storage.Medium.
+func (m *Medium) Drop(p storage.Partition, segments []storage.Segment) {
+	for i := range segments {
+		m.dropSegment(p, segments[i].Token)
+	}
+}
+
 func (m *Medium) dropSegment(p storage.Partition, token string) {
 	m.segments.forget(segmentKey{p, token})
 	defer m.segments.forget(segmentKey{p, token}) // a late reader may have opened it again

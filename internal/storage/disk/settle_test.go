@@ -186,7 +186,8 @@ func TestDropAndRemoveDeleteFiles(t *testing.T) {
 		settle(t, m, s.move(m, true, s.run(3, 100, rising)...))
 		manifest := s.Manifest
 		manifest.Start, manifest.Segments = 3, s.Segments[1:]
-		settle(t, m, storage.Move{Manifest: &manifest, Drop: s.Segments[:1]})
+		settle(t, m, storage.Move{Manifest: &manifest})
+		m.Drop(s.Partition, s.Segments[:1])
 		folder := filepath.Join(c.Dir, segmentFolder(s.Partition))
 		names, err := c.FS.List(folder)
 		if want := []string{s.Segments[1].Token + segmentExt}; err != nil || !slices.Equal(names, want) {

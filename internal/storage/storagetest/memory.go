@@ -234,16 +234,17 @@ func (m *Memory) Settle(moves []storage.Move) error {
 	for _, move := range moves {
 		m.manifests[move.Manifest.Partition] = copyManifest(move.Manifest)
 	}
-	if err != nil {
-		return err
+	return err
+}
+
+// Drop forgets segments.
+func (m *Memory) Drop(_ storage.Partition, segments []storage.Segment) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, s := range segments {
+		delete(m.segments, s.Token)
+		delete(m.aborted, s.Token)
 	}
-	for _, move := range moves {
-		for _, s := range move.Drop {
-			delete(m.segments, s.Token)
-			delete(m.aborted, s.Token)
-		}
-	}
-	return nil
 }
 
 func (m *Memory) writeLocked(moves []storage.Move) error {

@@ -64,7 +64,7 @@ func unbounded(free int64) int64 {
 // Run runs the suite that every medium passes. start makes a new, empty
 // subject; it is called inside a synctest bubble, one for each test.
 func Run(t *testing.T, start func(t *testing.T) *Subject) {
-	for _, group := range [][]suiteTest{appendTests, readTests, keepTests, producerTests, failureTests, mediumTests, compactTests, txnTests, verifyTests, txnCompactTests, lendTests} {
+	for _, group := range [][]suiteTest{appendTests, readTests, keepTests, producerTests, failureTests, mediumTests, compactTests, txnTests, verifyTests, txnCompactTests, lendTests, swapTests} {
 		for _, c := range group {
 			t.Run(c.name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {

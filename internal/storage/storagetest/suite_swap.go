@@ -1,0 +1,96 @@
+package storagetest
+
+import (
+	"bytes"
+	"testing/synctest"
+	"time"
+
+	"rota/internal/record"
+	"rota/internal/storage"
+)
+
+var swapTests = []suiteTest{
+	{"ReadWhileSegmentsAreReplaced", testReadWhileReplaced},
+	{"ReadWhileSegmentsAreDeleted", testReadWhileDeleted},
+}
+
+// everyRead reads a log in all the ways there are.
+func (b *bed) everyRead(l *storage.Log) {
+	b.Helper()
+	bounds := l.Bounds()
+	if _, _, err := ReadAllGaps(l); err != nil {
+		b.Errorf("read: %v", err)
+	}
+	for _, committed := range []bool{false, true} {
+		if _, ok, err := l.FirstSince(0, committed); err != nil || !ok {
+			b.Errorf("first record: %v, %v", ok, err)
+		}
+	}
+	if _, ok, err := l.MaxTimestamp(); err != nil || !ok {
+		b.Errorf("newest record: %v, %v", ok, err)
+	}
+	if data, _, err := l.Read(nil, bounds.Start, storage.ReadOptions{MaxBytes: 1 << 20, Committed: true}); err != nil || len(data) == 0 {
+		b.Errorf("read of what is committed: %d bytes, %v", len(data), err)
+	}
+	st, _ := l.Lend(bounds.Start, storage.ReadOptions{MaxBytes: 1 << 20})
+	if st == nil {
+		return // the medium does not lend, or not yet
+	}
+	defer st.Close()
+	buf := make([]byte, 1<<10)
+	for left := st.Size(); left > 0; {
+		n, lent, err := st.Next(buf)
+		n += len(lent)
+		if err != nil || n == 0 {
+			b.Errorf("stretch with %d bytes left: %d, %v", left, n, err)
+			return
+		}
+		left -= n
+	}
+}
+
+// A manifest without the old segments is durable, and the log does not know
+// yet; then it knows, and they are about to be deleted.
+func testReadWhileReplaced(b *bed) {
+	b.open()
+	conf := compacted()
+	conf.DeleteRetention = 0
+	l, k := b.log(partA, conf), NewKeyed()
+	b.churn(k, l, 60, 40)
+	b.endTxn(l, 1, 0, true)
+	rounds := 0
+	b.gate.moved = func() { rounds++; b.everyRead(l) }
+	b.clean()
+	b.churn(k, l, 60, 40)
+	time.Sleep(time.Second)
+	b.clean()
+	b.gate.moved = nil
+	if rounds < 4 {
+		b.Errorf("%d rounds of moves", rounds)
+	}
+	b.check(k, l)
+}
+
+func testReadWhileDeleted(b *bed) {
+	b.open()
+	conf := small()
+	l := b.log(partA, conf)
+	b.fill(l, 20, record.Uncompressed)
+	b.settle()
+	conf.Delete, conf.RetentionBytes = true, 600
+	l.SetConfig(conf)
+	start, held := l.Bounds().Start, []byte(nil)
+	b.gate.moved = func() {
+		b.everyRead(l)
+		held, _, _ = l.Read(nil, start, storage.ReadOptions{MaxBytes: 1, Whole: true})
+	}
+	if err := b.s.Retain(); err != nil {
+		b.Error(err)
+	}
+	b.gate.moved = nil
+	synctest.Wait()
+	if now := l.Bounds().Start; now == start || !bytes.HasPrefix(held, make([]byte, 7)) {
+		b.Errorf("log starts at %d, was %d; read %d bytes meanwhile", now, start, len(held))
+	}
+	b.everyRead(l)
+}
