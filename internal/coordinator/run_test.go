@@ -460,17 +460,18 @@ func TestRequestsWhileLoading(t *testing.T) {
 func TestPrologue(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := serving(t, nil)
-		r.submit("join", "", join("", 10*time.Second))
-		r.submit("sync", "", group.Sync{})
-		r.submit("beat", "", group.Heartbeat{})
-		r.submit("leave", "", group.Leave{})
-		r.submit("delete-offsets", "", group.DeleteOffsets{})
+		for _, req := range []group.Request{join("", 10*time.Second), group.Sync{}, group.Heartbeat{}, group.Leave{}, group.DeleteOffsets{}} {
+			r.submit("no", "", req)
+			r.expect("no 24")
+		}
 		r.submit("commit", "", commit(3))
+		r.expect("commit 0", " group-created")
 		r.submit("fetch", "", fetch())
+		r.expect("fetch at 3")
 		r.submit("describe", "", group.Describe{Version: 5})
+		r.expect("describe 0 Empty")
 		r.submit("delete", "", group.Delete{})
-		r.expect("join 24", "sync 24", "beat 24", "leave 24", "delete-offsets 24",
-			"commit 0", "fetch at 3", "describe 0 Empty", " group-created", "delete 0", " group-deleted")
+		r.expect("delete 0", " group-deleted")
 	})
 }
 
