@@ -21,6 +21,7 @@ type fakeLog struct {
 	hold    bool  // appends stay in flight
 	full    bool  // Writable says so
 	refuse  error // what Append returns
+	unread  error // what Read returns
 	skew    int64 // how far the next append goes from where it should
 	flying  []flying
 	appends int // that were taken
@@ -48,6 +49,9 @@ func (l *fakeLog) Read(dst []byte, offset int64, _ storage.ReadOptions) ([]byte,
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	info := storage.ReadInfo{Bounds: storage.Bounds{Start: l.start, HighWatermark: l.hw, LastStable: l.hw, End: l.end}}
+	if l.unread != nil {
+		return dst, info, l.unread
+	}
 	if offset < l.start || offset > l.end {
 		return dst, info, storage.ErrOffsetOutOfRange
 	}

@@ -95,18 +95,17 @@ func (r *runner[Q, R, E]) loaded(res *loadResult[Q, R, E]) {
 	if res.panic != nil {
 		r.troubled(res.shard, res.panic)
 		if r.trouble.stray <= strayLimit {
-			r.reload()
+			r.reload(0)
 			return
 		}
 		res.err = errCrashed
 	}
 	defer r.loadedOnce()
 	if res.err != nil {
-		r.c.config.Log.Error("shard cannot be loaded, its requests are refused until it is loaded again",
-			"partition", r.p, "epoch", res.epoch, "err", res.err)
-		r.leave(failed)
+		r.loadFailed(res)
 		return
 	}
+	r.loadPause = 0
 	for kind, n := range res.shard.Skipped() {
 		r.c.config.Log.Warn("records of an unknown type were skipped", "partition", r.p, "type", kind, "records", n)
 	}
@@ -121,6 +120,21 @@ func (r *runner[Q, R, E]) loaded(res *loadResult[Q, R, E]) {
 		r.shard.EndTransaction(w.m, w.done)
 	}
 	r.marks = nil
+}
+
+// loadFailed puts the shard out of service. It is loaded again after a pause,
+// or when somebody moves it if that alone would not help.
+func (r *runner[Q, R, E]) loadFailed(res *loadResult[Q, R, E]) {
+	r.leave(failed)
+	if lasting(res.err) {
+		r.c.config.Log.Error("shard cannot be loaded, its requests are refused until it is loaded again",
+			"partition", r.p, "epoch", res.epoch, "err", res.err)
+		return
+	}
+	r.loadPause = min(max(loadPause, 2*r.loadPause), loadPauseMax)
+	r.c.config.Log.Error("shard cannot be loaded, its requests are refused until it is loaded again",
+		"partition", r.p, "epoch", res.epoch, "err", res.err, "pause", r.loadPause)
+	r.reload(r.loadPause)
 }
 
 func (r *runner[Q, R, E]) loadedOnce() {
@@ -142,7 +156,7 @@ func (r *runner[Q, R, E]) over(why error) {
 			r.leave(failed)
 			return
 		}
-		r.reload()
+		r.reload(0)
 	case draining:
 		for _, c := range r.drained {
 			close(c)
@@ -152,10 +166,14 @@ func (r *runner[Q, R, E]) over(why error) {
 	}
 }
 
-// reload takes the next leader epoch and loads the shard, on a goroutine.
-func (r *runner[Q, R, E]) reload() {
+// reload takes the next leader epoch after a pause and loads the shard, on a
+// goroutine, unless somebody else has given another order by then.
+func (r *runner[Q, R, E]) reload(pause time.Duration) {
 	old, quarantined := r.epoch, r.trouble.quarantined
 	r.c.background(func(ctx context.Context) {
+		if !rest(ctx, pause) {
+			return
+		}
 		epoch, err := r.c.takeEpoch(ctx)
 		if err != nil {
 			return
@@ -166,11 +184,28 @@ func (r *runner[Q, R, E]) reload() {
 	})
 }
 
-// Pauses between attempts to take a leader epoch.
+// Pauses between attempts to take a leader epoch, and to load a shard.
 const (
 	epochPause    = 100 * time.Millisecond
 	epochPauseMax = 5 * time.Second
+	loadPause     = 100 * time.Millisecond
+	loadPauseMax  = 30 * time.Second
 )
+
+// rest waits, and reports whether ctx still holds then.
+func rest(ctx context.Context, pause time.Duration) bool {
+	if pause == 0 {
+		return ctx.Err() == nil
+	}
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
 
 // takeEpoch takes the next leader epoch. It tries until it gets one or ctx ends.
 func (c *shell[Q, R, E]) takeEpoch(ctx context.Context) (int32, error) {
@@ -181,11 +216,7 @@ func (c *shell[Q, R, E]) takeEpoch(ctx context.Context) (int32, error) {
 			return epoch, err
 		}
 		c.config.Log.Error("no leader epoch", "err", err, "pause", pause)
-		timer := time.NewTimer(pause)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
+		if !rest(ctx, pause) {
 			return 0, ctx.Err()
 		}
 		pause = min(2*pause, epochPauseMax)

@@ -2,12 +2,24 @@ package coordinator
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"rota/internal/machine"
 	"rota/internal/record"
 	"rota/internal/storage"
 )
+
+// errUnreadable: the log can be read, but not what it says.
+var errUnreadable = errors.New("the log holds what cannot be loaded")
+
+// lasting reports whether a load that has failed would fail again: the log is
+// damaged or holds what it should not. Everything else may be over soon, a lack
+// of file descriptors for one.
+func lasting(err error) bool {
+	var damage *storage.CorruptError
+	return errors.Is(err, errUnreadable) || errors.Is(err, errCrashed) || errors.As(err, &damage)
+}
 
 // loadStep is how much of the log a load reads at a time, in bytes.
 const loadStep = 1 << 20
@@ -41,7 +53,7 @@ func replayLog[Q, R, E any](ctx context.Context, log partitionLog, s *Shard[Q, R
 				err = s.Replay(batch, &codec)
 			}
 			if err != nil {
-				return 0, err
+				return 0, fmt.Errorf("%w: batch at or behind offset %d: %w", errUnreadable, offset, err)
 			}
 			offset = record.NextOffset(batch)
 		}

@@ -2,6 +2,7 @@ package coordinator
 
 import (
 	"errors"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"rota/internal/group"
 	"rota/internal/record"
 	"rota/internal/schema"
+	"rota/internal/storage"
 )
 
 func header(t *testing.T, batch []byte) record.Header {
@@ -139,6 +141,43 @@ func TestFailedLoadIsTriedAgainByMove(t *testing.T) {
 		r.submit("fetch", "g", fetch())
 		r.expect("g group-loaded", "fetch at 1")
 	})
+}
+
+// What the system refuses for a while (too many open files, a disk that does
+// not answer) is no reason to stay out of service. Damage is: it does not go
+// away, and somebody has to look at it.
+func TestFailedLoadIsTriedAgainByItself(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		err  error
+		want string // once it can be read
+	}{
+		{"system", syscall.EMFILE, "fetch at 1"},
+		{"damage", &storage.CorruptError{File: "f", Reason: "it is missing"}, "fetch 16"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				log := &fakeLog{unread: test.err}
+				log.write(1, batchOf(offsetRecord("g", 1)))
+				r := serving(t, func(c *rigConfig) { c.log = log })
+				for range 3 {
+					r.submit("fetch", "g", fetch())
+					r.expect("fetch 16")
+					time.Sleep(time.Minute)
+				}
+				log.set(func(l *fakeLog) {
+					if n := len(l.epochs); n > 20 {
+						t.Errorf("%d attempts in three minutes", n)
+					}
+					l.unread = nil
+				})
+				time.Sleep(loadPauseMax)
+				r.clear()
+				r.submit("fetch", "g", fetch())
+				r.expect(test.want)
+			})
+		})
+	}
 }
 
 // P13: the session counts from the end of the load.

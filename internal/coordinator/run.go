@@ -48,31 +48,32 @@ type runner[Q, R, E any] struct {
 	busy  bool
 	shut  bool // nothing is taken any more
 
-	state    state
-	term     atomic.Int32 // epoch, for those who do not hold the token
-	epoch    int32        // of the newest leadership that this shard knows of
-	shard    *Shard[Q, R, E]
-	log      partitionLog
-	writer   partitionWriter
-	now      machine.Now      // of this turn
-	inputs   []input[Q, R, E] // of this turn
-	at       int              // inputs[:at] have been dealt with
-	again    bool             // there is work without new inputs
-	timer    *time.Timer
-	wakeAt   time.Duration          // when timer runs out, 0 if it is not running
-	idle     []*completion[Q, R, E] // to be used again
-	landed   *completion[Q, R, E]   // being dealt with by land
-	refused  []Release[R]           // answers that no shard has to do with
-	passing  []*passing[Q, R, E]
-	marks    []marking // that wait for the load
-	trouble  trouble
-	ended    bool            // gone is closed
-	gone     chan struct{}   // closed when the runner has shut and is at rest
-	drained  []chan struct{} // to be closed when the shard has drained
-	first    bool            // the first load has ended
-	loadTook time.Duration   // of the last load
-	ahead    time.Duration   // how far Advance has moved the clock
-	trip     *trip           // nil unless it moves
+	state     state
+	term      atomic.Int32 // epoch, for those who do not hold the token
+	epoch     int32        // of the newest leadership that this shard knows of
+	shard     *Shard[Q, R, E]
+	log       partitionLog
+	writer    partitionWriter
+	now       machine.Now      // of this turn
+	inputs    []input[Q, R, E] // of this turn
+	at        int              // inputs[:at] have been dealt with
+	again     bool             // there is work without new inputs
+	timer     *time.Timer
+	wakeAt    time.Duration          // when timer runs out, 0 if it is not running
+	idle      []*completion[Q, R, E] // to be used again
+	landed    *completion[Q, R, E]   // being dealt with by land
+	refused   []Release[R]           // answers that no shard has to do with
+	passing   []*passing[Q, R, E]
+	marks     []marking // that wait for the load
+	trouble   trouble
+	ended     bool            // gone is closed
+	gone      chan struct{}   // closed when the runner has shut and is at rest
+	drained   []chan struct{} // to be closed when the shard has drained
+	first     bool            // the first load has ended
+	loadTook  time.Duration   // of the last load
+	loadPause time.Duration   // before the next one, after one that has failed
+	ahead     time.Duration   // how far Advance has moved the clock
+	trip      *trip           // nil unless it moves
 }
 
 // state is what a runner does with requests.
@@ -83,7 +84,7 @@ const (
 	loading state = iota
 	// active: the shard serves.
 	active
-	// failed: the load found what it cannot read: NOT_COORDINATOR.
+	// failed: the load has failed, and may be tried again: NOT_COORDINATOR.
 	failed
 	// away: the partition is led elsewhere: NOT_COORDINATOR.
 	away
