@@ -64,6 +64,9 @@ func (s *Store) cleanOne(l *Log, forced bool) (more bool, err error) {
 			err = s.inSettler(context.Background(), c.commit)
 		}
 	}
+	if err != nil {
+		err = c.reason(err)
+	}
 	c.end(err)
 	if err != nil {
 		return false, err
@@ -80,6 +83,27 @@ func sizeOf(segments []Segment) (size int64) {
 		size += segments[i].Size
 	}
 	return size
+}
+
+// reason is why a pass has failed: what is not there any more when it is read is
+// no damage.
+func (c *cleaning) reason(err error) error {
+	c.l.mu.Lock()
+	defer c.l.mu.Unlock()
+	switch {
+	case c.l.err != nil:
+		return c.l.err
+	case !c.hasInputsLocked():
+		return errMoved
+	}
+	return err
+}
+
+// hasInputsLocked reports whether the log still begins with what the pass took
+// over.
+func (c *cleaning) hasInputsLocked() bool {
+	n := len(c.inputs)
+	return len(c.l.segments) >= n && slices.Equal(c.l.segments[:n], c.inputs)
 }
 
 // begin takes over what is to be cleaned. It runs on the settle loop.

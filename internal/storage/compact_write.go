@@ -136,7 +136,7 @@ func (c *cleaning) commit() error {
 	switch {
 	case l.err != nil:
 		err = l.err
-	case len(l.segments) < n || !slices.Equal(l.segments[:n], c.inputs):
+	case !c.hasInputsLocked():
 		err = errMoved
 	case c.dropped && l.compaction.holds > 0:
 		err = errHeld

@@ -12,6 +12,7 @@ import (
 var swapTests = []suiteTest{
 	{"ReadWhileSegmentsAreReplaced", testReadWhileReplaced},
 	{"ReadWhileSegmentsAreDeleted", testReadWhileDeleted},
+	{"RetentionWhileCompacting", testRetainWhileCompacting},
 }
 
 // everyRead reads a log in all the ways there are.
@@ -93,4 +94,35 @@ func testReadWhileDeleted(b *bed) {
 		b.Errorf("log starts at %d, was %d; read %d bytes meanwhile", now, start, len(held))
 	}
 	b.everyRead(l)
+}
+
+// Retention deletes what a pass of compaction is reading. That is no damage:
+// the log is compacted later on.
+func testRetainWhileCompacting(b *bed) {
+	b.conf.CleanInterval = time.Minute
+	b.open()
+	conf := compacted()
+	l, k := b.log(partA, conf), NewKeyed()
+	b.churn(k, l, 60, 40)
+	b.settle()
+	looked := false
+	b.gate.reads = func() {
+		if looked {
+			return
+		}
+		looked = true
+		b.deleteRecords(l, l.Bounds().End-20)
+		if err := b.s.Retain(); err != nil {
+			b.Error(err)
+		}
+	}
+	time.Sleep(2 * time.Minute)
+	b.gate.reads = nil
+	b.churn(k, l, 60, 4)
+	b.settle()
+	before := l.Size()
+	time.Sleep(10 * time.Minute)
+	if after := l.Size(); !looked || after > before/2 {
+		b.Errorf("%d of %d bytes are left", after, before)
+	}
 }
