@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -56,7 +57,9 @@ func committedValues(ctx context.Context, t *testing.T, addr, topic string) []st
 		t.Fatal(err)
 	}
 	c := client(t, addr, kgo.ConsumeTopics(topic), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
-		kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.KeepControlRecords())
+		kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.KeepControlRecords(),
+		// The client may ask for some partitions first, and takes the others in when that fetch has ended.
+		kgo.FetchMaxWait(100*time.Millisecond))
 	defer c.Close()
 	var values []string
 	left := map[int32]int64{}
@@ -179,6 +182,7 @@ func TestFranzFencedProducer(t *testing.T) {
 // mover copies a topic record by record within transactions of a group, and
 // counts what it has committed.
 type mover struct {
+	opts []kgo.Opt
 	sess *kgo.GroupTransactSession
 	stop context.CancelFunc
 	done chan struct{}
@@ -186,31 +190,49 @@ type mover struct {
 
 func startMover(t *testing.T, addr, id string, opts []kgo.Opt, moved func(n int), failed func(error)) *mover {
 	t.Helper()
-	sess, err := kgo.NewGroupTransactSession(append([]kgo.Opt{
+	ctx, cancel := context.WithCancel(context.Background())
+	m := &mover{stop: cancel, done: make(chan struct{})}
+	m.opts = append([]kgo.Opt{
 		kgo.SeedBrokers(addr), kgo.TransactionalID(id), kgo.TransactionTimeout(10 * time.Second), kgo.RetryTimeout(30 * time.Second),
 		kgo.ConsumeTopics("in"), kgo.ConsumerGroup("movers"), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
 		kgo.FetchIsolationLevel(kgo.ReadCommitted()),
 		kgo.SessionTimeout(6 * time.Second), kgo.HeartbeatInterval(100 * time.Millisecond), kgo.FetchMaxWait(100 * time.Millisecond),
-	}, opts...)...)
-	if err != nil {
+	}, opts...)
+	if err := m.begin(); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	m := &mover{sess: sess, stop: cancel, done: make(chan struct{})}
 	go func() {
 		defer close(m.done)
 		for ctx.Err() == nil {
-			if n, err := m.move(ctx); err != nil && ctx.Err() == nil {
+			n, err := m.move(ctx)
+			if n > 0 {
+				moved(n)
+			}
+			if nobodyListens(err) && ctx.Err() == nil {
+				m.sess.Client().CloseAllowingRebalance()
+				err = m.begin()
+			}
+			if err != nil && ctx.Err() == nil {
 				failed(fmt.Errorf("%s: %w", id, err))
 				return
-			} else if n > 0 {
-				moved(n)
 			}
 		}
 	}()
 	t.Cleanup(m.kill)
 	return m
 }
+
+// begin begins a session.
+func (m *mover) begin() (err error) {
+	m.sess, err = kgo.NewGroupTransactSession(m.opts...)
+	return err
+}
+
+// nobodyListens says that the broker is being started again. With one
+// broker there is none that the client could turn to instead, so it may give
+// the session up; a program begins another under its transactional id, which
+// ends what the last one has left open.
+func nobodyListens(err error) bool { return errors.Is(err, syscall.ECONNREFUSED) }
 
 // move moves what one poll brings, and returns how much is committed.
 func (m *mover) move(ctx context.Context) (int, error) {
@@ -269,27 +291,30 @@ func TestFranzGroupTransactSession(t *testing.T) {
 			count, broken := 0, error(nil)
 			moved := func(n int) { mu.Lock(); defer mu.Unlock(); count += n }
 			failed := func(err error) { mu.Lock(); defer mu.Unlock(); broken = err }
-			atLeast := func(n int) func() bool {
+			atLeast := func(n int, number func() int) func() bool {
 				return func() bool {
 					mu.Lock()
-					defer mu.Unlock()
-					if broken != nil {
-						t.Fatal(broken)
+					err := broken
+					mu.Unlock()
+					if err != nil {
+						t.Fatal(err)
 					}
-					return count >= n
+					return number() >= n
 				}
 			}
+			counted := func() int { mu.Lock(); defer mu.Unlock(); return count }
+			committed := func() int { return len(committedValues(ctx, t, b.Addr, "out")) }
 			fill(300)
 			first := startMover(t, b.Addr, "mover-1", opts, moved, failed)
 			startMover(t, b.Addr, "mover-2", opts, moved, failed)
-			eventually(ctx, t, "some have moved", atLeast(60))
+			eventually(ctx, t, "some have moved", atLeast(60, counted))
 			first.kill()
 			startMover(t, b.Addr, "mover-1", opts, moved, failed)
-			eventually(ctx, t, "all of the first have moved", func() bool { return len(committedValues(ctx, t, b.Addr, "out")) >= 300 })
+			eventually(ctx, t, "all of the first have moved", atLeast(300, committed))
 			fill(200)
 			b.Restart()
 			fill(100)
-			eventually(ctx, t, "all have moved", func() bool { return len(committedValues(ctx, t, b.Addr, "out")) >= len(want) })
+			eventually(ctx, t, "all have moved", atLeast(len(want), committed))
 			slices.Sort(want)
 			if diff := cmp.Diff(want, committedValues(ctx, t, b.Addr, "out")); diff != "" {
 				t.Errorf("(-sent +moved):\n%s", diff)
