@@ -64,6 +64,16 @@ func memSubject(fsys *vfs.Mem, d disk.Durability) *storagetest.Subject {
 	}
 }
 
+// Readers beside everything else, with processors of their own.
+func TestBeside(t *testing.T) {
+	t.Run("in memory", func(t *testing.T) { storagetest.Beside(t, memSubject(vfs.NewMem(), disk.Never), 20) })
+	t.Run("on the system", func(t *testing.T) {
+		storagetest.Beside(t, &storagetest.Subject{Open: func() (storage.Medium, error) {
+			return disk.Open(disk.Config{Dir: filepath.Join(t.TempDir(), "data"), JournalFile: 64 << 10, Durability: disk.Never})
+		}}, 15)
+	})
+}
+
 func TestSuiteInMemory(t *testing.T) {
 	storagetest.Run(t, func(*testing.T) *storagetest.Subject { return memSubject(vfs.NewCrashMem(), disk.Fsync) })
 }

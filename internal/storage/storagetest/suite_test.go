@@ -14,6 +14,10 @@ func TestMemory(t *testing.T) {
 	})
 }
 
+func TestBesideInMemory(t *testing.T) {
+	storagetest.Beside(t, storagetest.MemorySubject(storagetest.NewMemory()), 10)
+}
+
 func TestCloud(t *testing.T) {
 	storagetest.Run(t, func(*testing.T) *storagetest.Subject {
 		return storagetest.CloudSubject(storagetest.NewCloud(1, 250*time.Millisecond, 0))
