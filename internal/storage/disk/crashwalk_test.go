@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"testing"
+	"time"
 
 	"rota/internal/record"
 	"rota/internal/storage"
@@ -20,17 +22,23 @@ import (
 // world is a workload and what the medium has promised it.
 type world struct {
 	m        *Medium
-	never    bool // an acknowledgement promises nothing
+	d        Durability
 	shelves  []*shelf
 	last     uint64                      // number of the last flush tried
 	acked    uint64                      // number of the last flush acknowledged
+	ackedEnd map[storage.Partition]int64 // and where it ends
+	safe     uint64                      // number of the last flush that a crash of the machine must leave
+	safeEnd  map[storage.Partition]int64 // and where it ends
 	covered  map[storage.Partition]int64 // end of the last manifest that is durable
-	ackedEnd map[storage.Partition]int64 // end of the last flush that is
 	removed  map[storage.Partition]bool  // or about to be
+	closed   bool
 }
 
-func newWorld(m *Medium, never bool) *world {
-	w := &world{m: m, never: never, covered: map[storage.Partition]int64{}, ackedEnd: map[storage.Partition]int64{}, removed: map[storage.Partition]bool{}}
+func newWorld(m *Medium, d Durability) *world {
+	w := &world{
+		m: m, d: d, ackedEnd: map[storage.Partition]int64{}, safeEnd: map[storage.Partition]int64{},
+		covered: map[storage.Partition]int64{}, removed: map[storage.Partition]bool{},
+	}
 	for i := range 3 {
 		w.shelves = append(w.shelves, newShelf(partition(byte(i+1), int32(i))))
 	}
@@ -50,11 +58,55 @@ func (w *world) flush(frames ...storage.Frame) error {
 	}
 	w.acked = w.last
 	for _, f := range frames {
-		if f.Kind == storage.FrameBatch && !w.never {
+		if f.Kind == storage.FrameBatch {
 			w.ackedEnd[f.Partition] = f.Offset + 1
 		}
 	}
+	if w.d == Fsync {
+		w.keep()
+	}
 	return nil
+}
+
+// keep says that what has been acknowledged is promised for good.
+func (w *world) keep() { w.safe, w.safeEnd = w.acked, maps.Clone(w.ackedEnd) }
+
+// tick is the sync of each interval.
+func (w *world) tick() error {
+	if w.d != Interval {
+		return nil
+	}
+	err := w.m.journal.syncActive()
+	if err == nil {
+		w.keep()
+	}
+	return err
+}
+
+// fail has a flush fail, and some attempts to go on.
+func (w *world) fail(fsys *vfs.Mem, next int64, attempts int64) error {
+	if w.d == Fsync {
+		fsys.FailSync(1)
+	} else {
+		fsys.FailWrite(1)
+	}
+	if err := w.flush(w.batches(next)...); !errors.Is(err, vfs.ErrFault) {
+		return err
+	}
+	for n := range attempts {
+		fsys.FailSync(n + 1) // of the new file, then of the folder
+		if err := w.m.Reopen(w.last); !errors.Is(err, vfs.ErrFault) {
+			return err
+		}
+		if err := w.m.Trim(w.acked - 1); err != nil {
+			return err
+		}
+	}
+	err := w.m.Reopen(w.last)
+	if err == nil {
+		w.last--
+	}
+	return err
 }
 
 func (w *world) batches(from int64) []storage.Frame {
@@ -108,20 +160,22 @@ func (w *world) work(fsys *vfs.Mem) error {
 			if err := w.settleUpTo(next, step == 6); err != nil {
 				return err
 			}
-		case 4:
-			// The disk fails a flush and goes on.
-			if w.never {
-				fsys.FailWrite(1)
-			} else {
-				fsys.FailSync(1)
-			}
-			if err := w.flush(w.batches(next)...); !errors.Is(err, vfs.ErrFault) {
+		case 2, 12:
+			if err := w.tick(); err != nil {
 				return err
 			}
-			if err := w.m.Reopen(w.last); err != nil {
+		case 4: // the disk fails a flush and goes on
+			if err := w.fail(fsys, next, 0); err != nil {
 				return err
 			}
-			w.last--
+		case 5, 9: // an interval later
+			if err := w.tick(); err != nil {
+				return err
+			}
+		case 11: // all that is not in segments is in the file that fails
+			if err := w.fail(fsys, next, 2); err != nil {
+				return err
+			}
 		case 8:
 			p := w.shelves[1].Partition
 			w.removed[p] = true
@@ -133,13 +187,14 @@ func (w *world) work(fsys *vfs.Mem) error {
 			}
 		}
 	}
+	w.closed = true
 	return w.m.Close()
 }
 
 // verify holds what a restart found against what was promised.
 func (w *world) verify(m *Medium, h *held) error {
-	if h.report.LastFlush < w.acked && !w.never || h.report.LastFlush > w.last {
-		return fmt.Errorf("last flush is %d, acknowledged was %d, tried %d", h.report.LastFlush, w.acked, w.last)
+	if h.report.LastFlush < w.safe || h.report.LastFlush > w.last {
+		return fmt.Errorf("last flush is %d, promised was %d, acknowledged %d, tried %d", h.report.LastFlush, w.safe, w.acked, w.last)
 	}
 	if len(h.report.Corrupt) > 0 {
 		return fmt.Errorf("a crash is taken for damage: %v", h.report.Corrupt)
@@ -195,35 +250,39 @@ func (w *world) verifyLog(m *Medium, h *held, p storage.Partition) error {
 		}
 		end = record.NextOffset(f.Batch)
 	}
-	if want := w.ackedEnd[p]; end < want {
-		return fmt.Errorf("log ends at %d, %d was acknowledged", end, want)
+	if want := w.safeEnd[p]; end < want {
+		return fmt.Errorf("log ends at %d, %d was promised", end, want)
 	}
 	return nil
 }
 
 func TestCrashWalk(t *testing.T) { crashWalk(t, Fsync) }
 
+// Under interval a crash loses nothing that is older than an interval, whatever
+// has failed since.
+func TestCrashWalkInterval(t *testing.T) { crashWalk(t, Interval) }
+
 // Under never a crash loses what the system has not written, but nothing that
 // is in segments, nothing from the middle of a log, and nothing that a restart has
 // found.
 func TestCrashWalkUnsynced(t *testing.T) { crashWalk(t, Never) }
 
-func crashWalk(t *testing.T, d Durability) {
-	seeds := uint64(12)
-	if testing.Short() {
-		seeds = 4
+// startWorld opens a new folder.
+func startWorld(fsys *vfs.Mem, d Durability) (*world, error) {
+	c := testConfig(fsys)
+	c.Durability, c.Interval = d, time.Hour
+	m, _, err := tryRecover(c)
+	if err != nil {
+		return newWorld(nil, d), err
 	}
-	start := func(fsys *vfs.Mem) (*world, error) {
-		c := testConfig(fsys)
-		c.Durability = d
-		m, _, err := tryRecover(c)
-		if err != nil {
-			return nil, err
-		}
-		return newWorld(m, d == Never), nil
-	}
+	return newWorld(m, d), nil
+}
+
+// eachCrash runs the workload once for each of its calls that changes or syncs
+// something, and stops it there.
+func eachCrash(t *testing.T, d Durability, look func(w *world, fsys *vfs.Mem, n int64) error) {
 	fsys := vfs.NewCrashMem()
-	w, err := start(fsys)
+	w, err := startWorld(fsys, d)
 	if err == nil {
 		err = w.work(fsys)
 	}
@@ -234,7 +293,7 @@ func crashWalk(t *testing.T, d Durability) {
 	for n := int64(1); n <= calls; n++ {
 		fsys := vfs.NewCrashMem()
 		fsys.CrashAfter(n)
-		w, err := start(fsys)
+		w, err := startWorld(fsys, d)
 		if err == nil {
 			if err = w.work(fsys); err == nil && n < calls {
 				t.Fatalf("call %d: no crash", n)
@@ -243,15 +302,28 @@ func crashWalk(t *testing.T, d Durability) {
 		if err != nil && !errors.Is(err, vfs.ErrCrashed) {
 			t.Fatalf("call %d: %v", n, err)
 		}
-		if w == nil {
-			w = newWorld(nil, d == Never)
+		if err := look(w, fsys, n); err != nil {
+			t.Fatalf("crash after call %d of %d: %v", n, calls, err)
 		}
-		for seed := range seeds {
-			if err := w.restart(fsys.CrashClone(seed), seed); err != nil {
-				t.Fatalf("crash after call %d of %d, seed %d: %v", n, calls, seed, err)
-			}
+		if w.m != nil && !w.closed {
+			_ = w.m.Close()
 		}
 	}
+}
+
+func crashWalk(t *testing.T, d Durability) {
+	seeds := uint64(12)
+	if testing.Short() {
+		seeds = 4
+	}
+	eachCrash(t, d, func(w *world, fsys *vfs.Mem, _ int64) error {
+		for seed := range seeds {
+			if err := w.restart(fsys.CrashClone(seed), seed); err != nil {
+				return fmt.Errorf("seed %d: %w", seed, err)
+			}
+		}
+		return nil
+	})
 }
 
 // restart looks at a disk after the crash, twice: the second crash hits the
@@ -279,7 +351,7 @@ func (w *world) restart(fsys *vfs.Mem, seed uint64) error {
 		return fmt.Errorf("second restart: recovered %v, want %v", got, want)
 	}
 	w2 := *w
-	w2.acked, w2.last = next, next
+	w2.safe, w2.last = next, next
 	if err := w2.verify(m, h); err != nil {
 		return fmt.Errorf("second restart: %w", err)
 	}

@@ -20,7 +20,9 @@
 //
 //   - A flush begins only when the last one is durable, or has failed, or
 //     (interval, never) is with the operating system.
-//   - A file whose write or sync failed is never written or synced again.
+//   - A file whose write or sync failed is never written or synced again by the
+//     process that has seen it. What is acknowledged in it and not synced is
+//     carried on by the next one (interval, never).
 //   - A manifest counts only when the bytes that it covers are durable.
 //   - The journal gives up a flush only when manifests cover it.
 //

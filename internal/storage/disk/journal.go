@@ -224,7 +224,7 @@ func (j *journal) wrote(a *journalFile, f storage.Flush, need int64) {
 	a.last = f.Number
 	a.allocated = max(a.allocated, a.end)
 	if j.c.Durability == Fsync {
-		a.synced = a.end
+		a.synced, a.syncedLast = a.end, a.last
 	}
 	j.last = f.Number
 }
@@ -266,11 +266,12 @@ func (j *journal) reopen(next uint64) error {
 }
 
 // trim implements storage.Medium: files all of whose flushes may go are kept
-// for reuse, or deleted.
+// for reuse, or deleted. The newest stays, also while the next one cannot be
+// made: it carries the leader epoch counter on.
 func (j *journal) trim(n uint64) error {
 	j.mu.Lock()
 	var free, dead []uint64 // to be used again, or not
-	for len(j.files) > 0 && j.files[0].f == nil && j.files[0].last <= n {
+	for len(j.files) > 1 && j.files[0].f == nil && j.files[0].last <= n {
 		if f := j.files[0]; f.tainted || f.allocated < j.c.JournalFile/2 {
 			dead = append(dead, j.files[0].seq)
 		} else {
@@ -278,8 +279,8 @@ func (j *journal) trim(n uint64) error {
 		}
 		j.files = j.files[1:]
 	}
-	if a := j.activeLocked(); a != nil && a.last <= n {
-		a.trimmed = a.end
+	if k := len(j.files); k > 0 && j.files[k-1].last <= n {
+		j.files[k-1].trimmed = j.files[k-1].end
 	}
 	j.mu.Unlock()
 	return j.recycle(free, dead)
@@ -301,25 +302,34 @@ func (j *journal) close() error {
 	close(j.stop)
 	j.loops.Wait()
 	j.mu.Lock()
-	a, failed := j.activeLocked(), j.failed
 	if j.failed == nil {
 		j.failed = errStopped
 	}
-	files := j.files
+	lost := j.lost
 	j.mu.Unlock()
 	var err error
-	for _, f := range files {
-		if f.f == nil && f.synced < f.end && !f.tainted {
+	if lost == nil {
+		err = j.syncAll()
+	}
+	if a := j.activeLocked(); a != nil {
+		err = errors.Join(err, a.f.Close())
+	}
+	return errors.Join(err, j.doubt(), j.dir.Close())
+}
+
+// syncAll makes durable what no sync covers.
+func (j *journal) syncAll() error {
+	err := j.keepCarried()
+	for _, f := range j.files {
+		switch {
+		case f.tainted || f.synced >= f.end:
+		case f.f != nil:
+			err = errors.Join(err, f.f.Sync())
+		default:
 			err = errors.Join(err, j.syncSealed(f))
 		}
 	}
-	if a != nil {
-		if failed == nil && a.synced < a.end {
-			err = a.f.Sync()
-		}
-		err = errors.Join(err, a.f.Close())
-	}
-	return errors.Join(err, j.dir.Close())
+	return err
 }
 
 // syncSealed syncs a file that was left to the system.

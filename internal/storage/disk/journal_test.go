@@ -531,8 +531,7 @@ func TestIntervalSyncsInTheBackground(t *testing.T) {
 			return nil
 		})
 		time.Sleep(10 * time.Second)
-		synctest.Wait()
-		if syncs != 0 {
+		if synctest.Wait(); syncs != 0 {
 			t.Errorf("%d syncs while nothing is written", syncs)
 		}
 		flushBatches(t, m, 4, 4, 300)
@@ -551,7 +550,9 @@ func TestIntervalSyncsInTheBackground(t *testing.T) {
 		if err := m.Reopen(5); err == nil {
 			t.Error("acknowledged flushes are voided")
 		}
-		closeMedium(t, m)
+		if m.Close() == nil {
+			t.Error("Close says that all is durable")
+		}
 	})
 }
 

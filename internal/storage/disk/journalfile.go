@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"rota/internal/vfs"
@@ -17,10 +18,14 @@ type journalFile struct {
 	f       vfs.File // nil once it is sealed
 	seq     uint64
 	salt    uint64
+	first   uint64
 	last    uint64 // number of its last flush that counts, 0 = none
 	end     int64  // behind that flush
 	synced  int64  // what a sync covers
 	trimmed int64  // manifests cover what lies before
+	// syncedLast is the number of the last flush that lies before synced, 0 =
+	// none in this file.
+	syncedLast uint64
 	// allocated is the space known to be written.
 	allocated int64
 	// tainted says that a write or sync failed: the space is not used again.
@@ -32,37 +37,54 @@ type journalFile struct {
 	idle    chan struct{}
 }
 
-// startFile makes the next journal file: durable, empty, and voiding all that
-// lies behind the last flush that counts.
+// startFile makes the next journal file: durable, empty but for what it has to
+// take over, and voiding all that lies behind the last flush that counts.
 func (j *journal) startFile(first uint64) (*journalFile, error) {
+	from, carried := j.toCarry()
+	if from != nil {
+		first = carried
+	}
 	salt, err := newSalt(j.c.Rand)
 	if err != nil {
 		return nil, err
 	}
-	f, from, allocated, err := j.takeSpace()
+	f, name, allocated, err := j.takeSpace()
 	if err != nil {
 		return nil, err
 	}
 	j.mu.Lock()
 	seq := j.takeSeqLocked()
 	j.unprepared = false
-	j.mu.Unlock()
 	h := fileHeader{
 		durability: j.c.Durability, seq: seq, salt: salt, first: first,
 		predecessorSynced: true, epoch: j.epoch, created: j.c.Now().UnixMilli(),
 	}
-	j.mu.Lock()
 	j.linkLocked(&h)
 	j.mu.Unlock()
-	if err := j.publish(f, from, &h); err != nil {
-		// It may have its name already. It is empty, so it does no harm there.
-		return nil, errors.Join(err, f.Close(), removeIfThere(j.c.FS, from),
+	a := &journalFile{f: f, seq: seq, salt: salt, first: first, end: journalHeader, synced: journalHeader, allocated: allocated}
+	if from != nil {
+		a.end, err = j.carry(from, first, f, salt)
+		a.last, a.allocated = from.last, max(allocated, a.end)
+	}
+	if err == nil {
+		err = j.publish(f, name, &h)
+	}
+	if err != nil {
+		// It may have its name already. All that it holds is in its predecessor
+		// too, so it does no harm there.
+		return nil, errors.Join(err, f.Close(), removeIfThere(j.c.FS, name),
 			removeIfThere(j.c.FS, j.path(journalPath(seq))))
 	}
-	a := &journalFile{f: f, seq: seq, salt: h.salt, end: journalHeader, synced: journalHeader, allocated: allocated}
+	if j.c.Durability != Never {
+		a.synced, a.syncedLast = a.end, a.last
+	}
 	j.mu.Lock()
+	left := j.leaveLocked()
 	j.files = append(j.files, a)
 	j.mu.Unlock()
+	if left != nil {
+		left.Close() // nothing depends on it
+	}
 	if err := j.recycle(j.stale, j.dead); err != nil {
 		// They are void, so nothing depends on their being gone.
 		j.c.Log.Warn("void journal files cannot be reused", "err", err)
@@ -78,23 +100,37 @@ func (j *journal) takeSeqLocked() uint64 {
 }
 
 // linkLocked names the predecessor in a header: the newest file with a flush
-// that counts. Files without one, which the header voids, leave the chain.
+// that counts.
 func (j *journal) linkLocked(h *fileHeader) {
-	n := len(j.files)
-	for n > 0 && j.files[n-1].last == 0 {
-		n--
-		if j.files[n].tainted {
-			j.dead = append(j.dead, j.files[n].seq)
-		} else {
-			j.stale = append(j.stale, j.files[n].seq)
+	for _, p := range slices.Backward(j.files) {
+		if last, end := p.kept(); last > 0 {
+			h.prev, h.prevSalt, h.prevEnd = p.seq, p.salt, end
+			h.predecessorSynced = p.synced >= end
+			return
 		}
 	}
-	j.files = j.files[:n]
-	if n > 0 {
-		p := j.files[n-1]
-		h.prev, h.prevSalt, h.prevEnd = p.seq, p.salt, p.end
-		h.predecessorSynced = p.synced >= p.end
+}
+
+// leaveLocked ends the files behind the predecessor that linkLocked has named:
+// the header voids them, and they leave the chain. It returns the active file, to
+// be closed.
+func (j *journal) leaveLocked() (active vfs.File) {
+	if a := j.activeLocked(); a != nil {
+		active, a.f = a.f, nil
 	}
+	for n := len(j.files); n > 0; n-- {
+		f := j.files[n-1]
+		if f.last, f.end = f.kept(); f.last > 0 {
+			break
+		}
+		if f.tainted {
+			j.dead = append(j.dead, f.seq)
+		} else {
+			j.stale = append(j.stale, f.seq)
+		}
+		j.files = j.files[:n-1]
+	}
+	return active
 }
 
 // takeSpace returns a spare file, or a new one with some space written ahead.
@@ -169,22 +205,22 @@ func (j *journal) seal(a *journalFile) error {
 		synced = a.end
 	}
 	j.mu.Lock()
-	a.synced = synced
+	if a.synced = synced; synced == a.end {
+		a.syncedLast = a.last
+	}
 	f := a.f
 	a.f = nil
 	j.mu.Unlock()
 	return f.Close()
 }
 
-// abandon ends a file that failed: it is neither written nor synced again.
+// abandon gives up a file that failed: it is neither written nor synced again.
+// It stays the newest until there is another.
 func (j *journal) abandon(a *journalFile) {
 	j.waitIdle(a)
 	j.mu.Lock()
 	a.tainted = true
-	f := a.f
-	a.f = nil
 	j.mu.Unlock()
-	f.Close()
 }
 
 // waitIdle returns when the syncer does not use a file. It will not begin to:
@@ -211,7 +247,7 @@ func (j *journal) recycle(seqs, dead []uint64) error {
 			return err
 		}
 	}
-	if len(seqs) == 0 {
+	if len(seqs)+len(dead) == 0 {
 		return nil
 	}
 	j.mu.Lock()
@@ -232,7 +268,9 @@ func (j *journal) recycle(seqs, dead []uint64) error {
 			return err
 		}
 	}
-	// A spare is written to only when it cannot come back under its old name.
+	// A spare is written to only when it cannot come back under its old name. A
+	// file that is deleted could as well; recovery would have it to read and
+	// nothing from it that is not covered.
 	if err := j.dir.Sync(); err != nil {
 		return err
 	}
@@ -266,14 +304,14 @@ func (j *journal) syncActive() error {
 		j.mu.Unlock()
 		return nil
 	}
-	end := a.end
+	end, last := a.end, a.last
 	a.syncing, a.idle = true, make(chan struct{})
 	j.mu.Unlock()
 	err := a.f.Sync()
 	j.mu.Lock()
 	a.syncing = false
-	if err == nil {
-		a.synced = max(a.synced, end)
+	if err == nil && !a.tainted { // what failed meanwhile may be what the sync did not say
+		a.synced, a.syncedLast = end, last
 	}
 	j.mu.Unlock()
 	close(a.idle)

@@ -171,7 +171,10 @@ func (j *journal) readChain(ctx context.Context, chain []*link, into storage.Rec
 			return err
 		}
 		cut = l.limit >= 0 && end < l.limit
-		file := &journalFile{seq: l.seq, salt: l.salt, last: r.lastInFile, end: end, synced: end, allocated: l.size}
+		file := &journalFile{
+			seq: l.seq, salt: l.salt, first: l.first, last: r.lastInFile, end: end,
+			synced: end, syncedLast: r.lastInFile, allocated: l.size,
+		}
 		j.files = append(j.files, file)
 		if (l.limit < 0 || !l.held) && !j.readOnly {
 			if err := j.confirm(l, r, end); err != nil {
