@@ -1,6 +1,7 @@
 package disk
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -14,10 +15,11 @@ import (
 // folderLife is a data folder that several processes have one after the other,
 // each with a durability of its own, and what it must still hold.
 type folderLife struct {
+	t       *testing.T
 	rng     *rand.Rand
 	fsys    *vfs.Mem
 	m       *Medium
-	fsync   bool
+	d       Durability
 	shelf   *shelf      // of the manifest that covers flushes
 	flushed []heldFrame // that count, oldest first
 	next    uint64      // number of the next flush
@@ -25,6 +27,7 @@ type folderLife struct {
 	covered uint64      // by the manifest
 	offset  int64       // of the last batch tried, every one has another
 	crashed bool        // at the end of the last process
+	lost    bool        // the process must end
 }
 
 // start opens the folder. What it finds is durable from then on.
@@ -35,7 +38,7 @@ func (l *folderLife) start() error {
 	if err != nil {
 		return fmt.Errorf("start under %v: %w", c.Durability, err)
 	}
-	l.m, l.fsync = m, c.Durability == Fsync
+	l.m, l.d, l.lost = m, c.Durability, false
 	last := h.report.LastFlush
 	if last < l.floor || last >= l.next || !l.crashed && last != l.next-1 {
 		return fmt.Errorf("last flush is %d of %d, %d had to stay, crashed: %v", last, l.next-1, l.floor, l.crashed)
@@ -62,7 +65,7 @@ func (l *folderLife) flush() error {
 		return err
 	}
 	l.flushed = append(l.flushed, heldFrame{l.next, f})
-	if l.fsync {
+	if l.d == Fsync {
 		l.floor = l.next
 	}
 	l.next++
@@ -71,7 +74,7 @@ func (l *folderLife) flush() error {
 
 // fail has a flush fail, and goes on in a new file.
 func (l *folderLife) fail() error {
-	if l.fsync && l.rng.IntN(2) == 0 {
+	if l.d == Fsync && l.rng.IntN(2) == 0 {
 		l.fsys.FailSync(1)
 	} else {
 		l.fsys.FailWrite(1)
@@ -97,16 +100,43 @@ func (l *folderLife) settle() error {
 	return l.m.Trim(l.covered)
 }
 
+// tick is the sync of each interval. It may fail.
+func (l *folderLife) tick() error {
+	if l.d != Interval {
+		return nil
+	}
+	if l.rng.IntN(4) == 0 {
+		l.fsys.FailSync(1)
+	}
+	err := l.m.journal.syncActive()
+	l.fsys.FailSync(0)
+	switch {
+	case err == nil:
+		l.floor = l.next - 1
+	case errors.Is(err, vfs.ErrFault):
+		l.m.journal.lose(err)
+		l.lost = true
+		return nil
+	}
+	return err
+}
+
 // end is a clean stop, a kill, or a crash of the machine.
 func (l *folderLife) end() error {
 	l.crashed = false
 	switch l.rng.IntN(4) {
 	case 0:
-		return l.m.Close()
+		if err := l.m.Close(); err != nil && !l.lost {
+			return err
+		}
+		return nil
 	case 1:
 		close(l.m.journal.stop)
 		l.m.journal.loops.Wait()
 		l.m.release()
+		if l.d != Fsync && l.rng.IntN(2) == 0 {
+			failSyncs(l.t, l.fsys, l.m.c, l.m.journal.files)
+		}
 		return nil
 	}
 	l.crashed = true
@@ -122,12 +152,17 @@ func (l *folderLife) process() error {
 		return err
 	}
 	for range l.rng.IntN(25) {
+		if l.lost {
+			break
+		}
 		var err error
 		switch l.rng.IntN(12) {
 		case 0:
 			err = l.fail()
 		case 1:
 			err = l.settle()
+		case 2:
+			err = l.tick()
 		default:
 			err = l.flush()
 		}
@@ -138,8 +173,8 @@ func (l *folderLife) process() error {
 	return l.end()
 }
 
-// TestDurabilitiesOfOneFolder: whatever durability the processes before had and
-// however they ended, a start is never refused, finds all that they promised and
+// TestDurabilitiesOfOneFolder: whatever durability the processes before had,
+// whatever failed and however they ended, a start is never refused, finds all that they promised and
 // no flush behind one that is lost.
 func TestDurabilitiesOfOneFolder(t *testing.T) {
 	seeds := uint64(400)
@@ -147,7 +182,7 @@ func TestDurabilitiesOfOneFolder(t *testing.T) {
 		seeds = 100
 	}
 	for seed := range seeds {
-		l := &folderLife{rng: rand.New(rand.NewPCG(seed, 1)), fsys: vfs.NewCrashMem(), next: 1, shelf: newShelf(partition(7, 0))}
+		l := &folderLife{t: t, rng: rand.New(rand.NewPCG(seed, 1)), fsys: vfs.NewCrashMem(), next: 1, shelf: newShelf(partition(7, 0))}
 		for process := range 6 {
 			if err := l.process(); err != nil {
 				t.Fatalf("seed %d, process %d: %v", seed, process, err)

@@ -191,23 +191,36 @@ func (j *journal) readChain(ctx context.Context, chain []*link, into storage.Rec
 
 // confirm makes durable what was read from the last file, or from one that was
 // not synced before its successor was used: what comes behind it may be promised
-// more. The last file may have been
-// written by a process whose sync failed or never ran, and a sync that succeeds
-// now would prove nothing about pages which the system believes to be clean. So
-// the flush in doubt is written again: only the last one can be, under fsync.
+// more. The process that wrote it may be gone because a sync failed, or before it
+// ran, and one that succeeds now would prove nothing about pages which the
+// system believes to be clean. So what is in doubt is written again. Under fsync
+// that is the last flush.
 func (j *journal) confirm(l *link, r *flushReader, end int64) error {
 	if r.lastInFile == 0 {
 		return nil
 	}
+	from := int64(journalHeader)
 	if l.durability == Fsync {
-		// A file may end before the padding of its last frame does.
-		b := make([]byte, min(end, l.size)-r.lastStart)
-		if _, err := l.f.ReadAt(b, r.lastStart); err != nil {
+		from = r.lastStart
+	}
+	// A file may end before the padding of its last frame does.
+	if err := rewrite(l.f, from, min(end, l.size)); err != nil {
+		return err
+	}
+	return l.f.Sync()
+}
+
+// rewrite writes the bytes of a file over themselves.
+func rewrite(f vfs.File, from, end int64) error {
+	b := make([]byte, min(readStep, end-from))
+	for ; from < end; from += int64(len(b)) {
+		b = b[:min(int64(len(b)), end-from)]
+		if _, err := f.ReadAt(b, from); err != nil {
 			return err
 		}
-		if _, err := l.f.WriteAt(b, r.lastStart); err != nil {
+		if _, err := f.WriteAt(b, from); err != nil {
 			return err
 		}
 	}
-	return l.f.Sync()
+	return nil
 }
