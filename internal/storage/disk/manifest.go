@@ -185,11 +185,10 @@ func (m *Medium) recoverManifests(ctx context.Context, into storage.Recovery, re
 			return err
 		}
 	}
-	if len(names) > 0 {
-		// The last process may have ended between giving names and syncing them.
-		if err := m.settler.syncManifests(); err != nil {
-			return err
-		}
+	// The last process may have ended between giving names, or taking the last
+	// one away, and syncing that.
+	if err := m.settler.syncManifests(); err != nil {
+		return err
 	}
 	return m.removeOrphans(listed, report.Corrupt)
 }

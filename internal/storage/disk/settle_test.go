@@ -321,3 +321,34 @@ func TestRoundAgainAfterManifestsWereReplaced(t *testing.T) {
 		}
 	}
 }
+
+// TestRemovalOfTheLastManifestIsDurableBeforeItsSegmentsGo: the process ends
+// between deleting the only manifest and syncing that, and the next one finds segments
+// that nobody lists.
+func TestRemovalOfTheLastManifestIsDurableBeforeItsSegmentsGo(t *testing.T) {
+	fsys := vfs.NewCrashMem()
+	c := testConfig(fsys)
+	m, _ := recoverFrom(t, c)
+	s := newShelf(partition(1, 0))
+	settle(t, m, s.move(m, false, s.run(3, 100, rising)...))
+	fsys.OnCall(func(c vfs.Call) error {
+		if c.Kind == vfs.SyncCall {
+			return vfs.ErrFault
+		}
+		return nil
+	})
+	if err := m.Remove(s.Partition); err == nil {
+		t.Fatal("a removal that cannot be made durable succeeds")
+	}
+	m.release() // all that happens to a process that is killed
+	fsys.OnCall(nil)
+	m, _ = recoverFrom(t, c)
+	for seed := range uint64(40) {
+		n, h := recoverFrom(t, testConfig(fsys.CrashClone(seed)))
+		if len(h.report.Corrupt) > 0 {
+			t.Fatalf("seed %d: a crash is taken for damage: %v", seed, h.report.Corrupt)
+		}
+		closeMedium(t, n)
+	}
+	closeMedium(t, m)
+}
