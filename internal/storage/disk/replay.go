@@ -32,6 +32,14 @@ func (j *journal) replay(ctx context.Context, into storage.Recovery, report *sto
 	if err != nil {
 		return err
 	}
+	if len(seqs)+len(j.spares) > 0 && !j.readOnly {
+		// The last process may have ended between giving names and syncing them. A
+		// spare could come back under its old name with what is written to it now,
+		// and the newest file not at all.
+		if err := j.dir.Sync(); err != nil {
+			return err
+		}
+	}
 	chain, err := j.chain(seqs)
 	defer func() {
 		for _, l := range chain {
