@@ -14,9 +14,12 @@ type Committed struct {
 
 // Commits asks coordinators for the offsets of their groups: by group, only
 // what is stored.
+// Describe may fill the same groups in meanwhile: this looks at nothing but
+// their names and coordinators.
 func (c *Cluster) Commits(ctx context.Context, groups []Group) (map[string]map[TopicPartition]Committed, error) {
 	byNode := map[int32]*kmsg.OffsetFetchRequest{}
-	for _, g := range groups {
+	for i := range groups {
+		g := &groups[i] // no copy, which would read what Describe writes
 		req := byNode[g.Coordinator]
 		if req == nil {
 			req = kmsg.NewPtrOffsetFetchRequest()
