@@ -30,12 +30,12 @@ func (l *Log) FirstSince(ts int64, committed bool) (Found, bool, error) {
 	}
 }
 
-// has reports whether the log still has just these segments. What fails while
-// they are being replaced is tried again.
+// has reports whether the log is open and still has just these segments. What
+// fails while they are being replaced, or the log ends, is tried again.
 func (l *Log) has(segments []Segment) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return slices.Equal(l.segments, segments)
+	return l.err == nil && slices.Equal(l.segments, segments)
 }
 
 func (l *Log) firstSince(ts int64, segments []Segment, from, visible int64) (Found, bool, error) {

@@ -18,6 +18,7 @@ type Gate struct {
 	wrote func()                    // called after each Write
 	reads func()                    // called before each Read
 	looks func()                    // called before each Aborted
+	seeks func()                    // called before each Seek
 }
 
 // door is open or shut.
@@ -124,6 +125,14 @@ func (g *Gate) Aborted(p storage.Partition, s storage.Segment, from int64, dst [
 		g.looks()
 	}
 	return g.Medium.Aborted(p, s, from, dst)
+}
+
+// Seek lets a test get in between.
+func (g *Gate) Seek(p storage.Partition, s storage.Segment, ts int64) (int64, error) {
+	if g.seeks != nil {
+		g.seeks()
+	}
+	return g.Medium.Seek(p, s, ts)
 }
 
 func (g *Gate) segments(p storage.Partition) int {

@@ -2,6 +2,7 @@ package storagetest
 
 import (
 	"bytes"
+	"errors"
 	"testing/synctest"
 	"time"
 
@@ -13,6 +14,7 @@ var swapTests = []suiteTest{
 	{"ReadWhileSegmentsAreReplaced", testReadWhileReplaced},
 	{"ReadWhileSegmentsAreDeleted", testReadWhileDeleted},
 	{"RetentionWhileCompacting", testRetainWhileCompacting},
+	{"RemoveBesideALookup", testRemoveBesideLookup},
 }
 
 // everyRead reads a log in all the ways there are.
@@ -124,5 +126,23 @@ func testRetainWhileCompacting(b *bed) {
 	time.Sleep(10 * time.Minute)
 	if after := l.Size(); !looked || after > before/2 {
 		b.Errorf("%d of %d bytes are left", after, before)
+	}
+}
+
+// A partition that is removed while somebody asks for a record by its time is
+// closed, not damaged.
+func testRemoveBesideLookup(b *bed) {
+	b.open()
+	l := b.log(partA, small())
+	b.fill(l, 20, record.Uncompressed)
+	b.settle()
+	b.gate.seeks = func() {
+		b.gate.seeks = nil
+		if err := b.s.Remove(partA); err != nil {
+			b.Error(err)
+		}
+	}
+	if _, ok, err := l.FirstSince(10500, false); ok || !errors.Is(err, storage.ErrClosed) {
+		b.Errorf("first record since: %v, %v", ok, err)
 	}
 }
