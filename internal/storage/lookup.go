@@ -24,18 +24,19 @@ func (l *Log) FirstSince(ts int64, committed bool) (Found, bool, error) {
 			return Found{}, false, err
 		}
 		found, ok, err := l.firstSince(ts, segments, from, visible)
-		if err == nil || l.has(segments) {
+		if err == nil || l.has(from, segments) {
 			return found, ok, err
 		}
 	}
 }
 
-// has reports whether the log is open and still has just these segments. What
-// fails while they are being replaced, or the log ends, is tried again.
-func (l *Log) has(segments []Segment) bool {
+// has reports whether the log is open and still has just these segments, and
+// that start. What fails while they are being replaced, or records deleted, or
+// the log ends, is tried again.
+func (l *Log) has(start int64, segments []Segment) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.err == nil && slices.Equal(l.segments, segments)
+	return l.err == nil && l.start == start && slices.Equal(l.segments, segments)
 }
 
 func (l *Log) firstSince(ts int64, segments []Segment, from, visible int64) (Found, bool, error) {
@@ -118,7 +119,7 @@ func (l *Log) MaxTimestamp() (Found, bool, error) {
 			return Found{}, false, err
 		}
 		found, ok, err := l.newestAt(at, start, hw)
-		if err == nil && ok || l.has(segments) {
+		if err == nil && ok || l.has(start, segments) {
 			return found, ok, err
 		}
 	}

@@ -52,8 +52,12 @@ func (l *Log) Read(dst []byte, offset int64, o ReadOptions) ([]byte, ReadInfo, e
 		// Settled since the look above, or larger than MaxBytes.
 		l.mu.Lock()
 		seg, settled = l.segmentLocked(offset)
+		deleted := offset < l.start
 		l.mu.Unlock()
-		if settled {
+		switch {
+		case deleted:
+			err = ErrOffsetOutOfRange
+		case settled:
 			look.moved()
 			got, err = l.readSettled(dst, seg, offset, visible, o)
 		}
@@ -88,7 +92,8 @@ func (l *Log) segmentIndexLocked(offset int64) int {
 }
 
 // readSettled reads from seg, or from what has taken its place by then:
-// compaction and retention delete segments while they are being read.
+// compaction and retention delete segments while they are being read. What
+// follows a deleted segment does not take its place.
 func (l *Log) readSettled(dst []byte, seg Segment, offset, visible int64, o ReadOptions) ([]byte, error) {
 	for {
 		got, err := l.readSegment(dst, seg, offset, visible, o)
@@ -97,8 +102,9 @@ func (l *Log) readSettled(dst []byte, seg Segment, offset, visible int64, o Read
 		}
 		l.mu.Lock()
 		now, ok := l.segmentLocked(offset)
+		start := l.start
 		l.mu.Unlock()
-		if !ok || now.Token == seg.Token {
+		if !ok || now.Token == seg.Token || offset < start {
 			return dst, l.deleted(offset, err)
 		}
 		seg = now

@@ -140,10 +140,15 @@ func (w *besideWork) transaction(done *sync.WaitGroup, i int) {
 	})
 }
 
+var errLookup = errors.New("a lookup is told of a range that it has not asked for")
+
 // lookups asks for records by time, and for space.
 func lookups(l *storage.Log) error {
 	_, _, first := l.FirstSince(0, true)
 	_, _, newest := l.MaxTimestamp()
+	if errors.Is(errors.Join(first, newest), storage.ErrOffsetOutOfRange) {
+		return errLookup
+	}
 	_, available := l.Available(l.Bounds().Start, false)
 	return errors.Join(first, newest, available)
 }

@@ -15,6 +15,8 @@ var swapTests = []suiteTest{
 	{"ReadWhileSegmentsAreDeleted", testReadWhileDeleted},
 	{"RetentionWhileCompacting", testRetainWhileCompacting},
 	{"RemoveBesideALookup", testRemoveBesideLookup},
+	{"DeleteRecordsBesideALookup", testDeleteBesideLookup},
+	{"DeleteRecordsBesideARead", testDeleteBesideRead},
 }
 
 // everyRead reads a log in all the ways there are.
@@ -144,5 +146,52 @@ func testRemoveBesideLookup(b *bed) {
 	}
 	if _, ok, err := l.FirstSince(10500, false); ok || !errors.Is(err, storage.ErrClosed) {
 		b.Errorf("first record since: %v, %v", ok, err)
+	}
+}
+
+// Records are deleted while somebody looks for one by its time. It finds the
+// first that is left, and never that what it has seen itself is out of range.
+func testDeleteBesideLookup(b *bed) {
+	b.open()
+	l := b.log(partA, small())
+	b.append(l, Batch{Values: []string{"a", "b"}, Timestamp: 99000}.Bytes())
+	b.fill(l, 20, record.Uncompressed)
+	b.deleteRecords(l, 1)
+	b.gate.seeks = func() {
+		b.gate.seeks = nil
+		b.deleteRecords(l, 6)
+	}
+	if got, ok, err := l.FirstSince(11000, false); err != nil || !ok || got.Offset != 6 {
+		b.Errorf("first record since: %+v, %v, %v", got, ok, err)
+	}
+
+	l = b.log(partB, small())
+	b.append(l, Batch{Values: []string{"a", "b"}, Timestamp: 99000}.Bytes())
+	b.fill(l, 20, record.Uncompressed)
+	b.deleteRecords(l, 1) // the batch with the newest timestamp has one record left
+	b.gate.reads = func() {
+		b.gate.reads = nil
+		b.deleteRecords(l, 20)
+	}
+	if got, ok, err := l.MaxTimestamp(); err != nil || !ok || got.Offset != 41 {
+		b.Errorf("newest record: %+v, %v, %v", got, ok, err)
+	}
+}
+
+// A segment is deleted while a reader is on its way to it. The reader hears
+// that, and does not get what follows behind.
+func testDeleteBesideRead(b *bed) {
+	b.open()
+	l := b.log(partA, small())
+	b.fill(l, 20, record.Uncompressed)
+	b.gate.reads = func() {
+		b.gate.reads = nil
+		b.deleteRecords(l, 20)
+		if err := b.s.Retain(); err != nil {
+			b.Error(err)
+		}
+	}
+	if got, _, err := l.Read(nil, 2, storage.ReadOptions{MaxBytes: 1 << 20}); !errors.Is(err, storage.ErrOffsetOutOfRange) || len(got) > 0 {
+		b.Errorf("read of what is deleted: %d bytes, %v", len(got), err)
 	}
 }
