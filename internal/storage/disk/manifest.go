@@ -198,7 +198,7 @@ func (m *Medium) readManifest(p storage.Partition) (*storage.Manifest, error) {
 	file := manifestPath(p)
 	b, err := vfs.ReadFile(m.c.FS, filepath.Join(m.c.Dir, file), manifestMax)
 	if err != nil {
-		return nil, &storage.CorruptError{File: file, Reason: err.Error()}
+		return nil, asDamage(file, err)
 	}
 	manifest, err := decodeManifest(file, b)
 	if err != nil {
@@ -213,10 +213,22 @@ func (m *Medium) readManifest(p storage.Partition) (*storage.Manifest, error) {
 			return nil, &storage.CorruptError{File: file, Offset: manifestFixed, Reason: "a segment that cannot be"}
 		}
 		if err := checkSegment(m.c, p, s); err != nil {
-			return nil, err
+			return nil, asDamage(segmentPath(p, s.Token), err)
 		}
 	}
 	return manifest, nil
+}
+
+// asDamage is the error for a file that the system does not let a start look at,
+// or that is damaged: either way nobody looks again before the next start.
+func asDamage(file string, err error) error {
+	if _, damaged := errors.AsType[*storage.CorruptError](err); damaged {
+		return err
+	}
+	if _, newer := errors.AsType[*VersionError](err); newer {
+		return err
+	}
+	return &storage.CorruptError{File: file, Reason: err.Error()}
 }
 
 // removeOrphans deletes segment files that no manifest lists: left behind by a

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -212,6 +213,41 @@ func TestDamagedSegmentTakesOnlyItsPartition(t *testing.T) {
 			closeMedium(t, m)
 		})
 	}
+}
+
+// TestWhatTheSystemRefusesAtAStartIsDamage: of a partition that a start cannot
+// look at nothing is known, and nobody looks again, so it is damaged to everybody
+// who asks, whatever the reason.
+func TestWhatTheSystemRefusesAtAStartIsDamage(t *testing.T) {
+	fsys := vfs.NewMem()
+	c := testConfig(fsys)
+	m, _ := recoverFrom(t, c)
+	bad, good := newShelf(partition(1, 0)), newShelf(partition(2, 0))
+	settle(t, m, bad.move(m, false, bad.run(5, 300, rising)...), good.move(m, false, good.run(5, 300, rising)...))
+	closeMedium(t, m)
+	for _, kind := range []vfs.CallKind{vfs.OpenCall, vfs.ReadCall} {
+		fsys.OnCall(func(call vfs.Call) error {
+			if call.Kind == kind && call.Name == segmentFile(c, bad) {
+				return vfs.ErrFault
+			}
+			return nil
+		})
+		m, h := recoverFrom(t, c)
+		fsys.OnCall(nil)
+		var damage *storage.CorruptError
+		if err := h.report.Corrupt[bad.Partition]; !errors.As(err, &damage) || damage.File != segmentPath(bad.Partition, bad.Segments[0].Token) || !strings.Contains(damage.Reason, vfs.ErrFault.Error()) {
+			t.Errorf("report says %v", err)
+		}
+		if len(h.report.Corrupt) != 1 || h.manifests[good.Partition] == nil {
+			t.Errorf("corrupt: %v, manifests of %d partitions", h.report.Corrupt, len(h.manifests))
+		}
+		closeMedium(t, m)
+	}
+	m, h := recoverFrom(t, c)
+	if len(h.report.Corrupt) != 0 {
+		t.Errorf("after the fault: %v", h.report.Corrupt)
+	}
+	closeMedium(t, m)
 }
 
 func swapSegment(t *testing.T, c Config, path string, s *shelf) {
