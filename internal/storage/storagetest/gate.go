@@ -2,6 +2,7 @@ package storagetest
 
 import (
 	"sync"
+	"sync/atomic"
 
 	"rota/internal/storage"
 )
@@ -14,11 +15,29 @@ type Gate struct {
 
 	mu    sync.Mutex
 	count map[storage.Partition]int // segments in the last manifest
-	moved func()                    // called after each round of settling
-	wrote func()                    // called after each Write
-	reads func()                    // called before each Read
-	looks func()                    // called before each Aborted
-	seeks func()                    // called before each Seek
+	moved hook                      // called after each round of settling
+	wrote hook                      // called after each Write
+	reads hook                      // called before each Read
+	looks hook                      // called before each Aborted
+	seeks hook                      // called before each Seek
+}
+
+// hook is what a test has called at some place, nil for nothing. It may be set
+// while others call it.
+type hook struct{ f atomic.Pointer[func()] }
+
+func (h *hook) set(f func()) {
+	if f == nil {
+		h.f.Store(nil)
+		return
+	}
+	h.f.Store(&f)
+}
+
+func (h *hook) call() {
+	if f := h.f.Load(); f != nil {
+		(*f)()
+	}
 }
 
 // door is open or shut.
@@ -85,34 +104,26 @@ func (g *Gate) Settle(moves []storage.Move) error {
 		}
 		g.count[moves[i].Manifest.Partition] = len(moves[i].Manifest.Segments)
 	}
-	if g.moved != nil {
-		g.moved()
-	}
+	g.moved.call()
 	return err
 }
 
 // Write is compaction's.
 func (g *Gate) Write(p storage.Partition, created int64, w *storage.SegmentWrite) error {
 	err := g.Medium.Write(p, created, w)
-	if g.wrote != nil {
-		g.wrote()
-	}
+	g.wrote.call()
 	return err
 }
 
 // Read lets a test get in between.
 func (g *Gate) Read(p storage.Partition, s storage.Segment, offset int64, limit int, dst []byte) ([]byte, error) {
-	if g.reads != nil {
-		g.reads()
-	}
+	g.reads.call()
 	return g.Medium.Read(p, s, offset, limit, dst)
 }
 
 // Lend lets a test get in between. Nothing is lent if the medium does not.
 func (g *Gate) Lend(p storage.Partition, s storage.Segment, offset int64, limit int, visible int64) (storage.Stretch, int64, error) {
-	if g.reads != nil {
-		g.reads()
-	}
+	g.reads.call()
 	if m, ok := g.Medium.(storage.Lender); ok {
 		return m.Lend(p, s, offset, limit, visible)
 	}
@@ -121,17 +132,13 @@ func (g *Gate) Lend(p storage.Partition, s storage.Segment, offset int64, limit 
 
 // Aborted lets a test get in between.
 func (g *Gate) Aborted(p storage.Partition, s storage.Segment, from int64, dst []storage.AbortedTransaction) ([]storage.AbortedTransaction, error) {
-	if g.looks != nil {
-		g.looks()
-	}
+	g.looks.call()
 	return g.Medium.Aborted(p, s, from, dst)
 }
 
 // Seek lets a test get in between.
 func (g *Gate) Seek(p storage.Partition, s storage.Segment, ts int64) (int64, error) {
-	if g.seeks != nil {
-		g.seeks()
-	}
+	g.seeks.call()
 	return g.Medium.Seek(p, s, ts)
 }
 

@@ -171,10 +171,10 @@ func testMarkerHold(b *bed) {
 	}
 	release()
 	// Somebody begins to read while the pass that would take them is on its way.
-	b.gate.wrote = func() {
-		b.gate.wrote = nil
+	b.gate.wrote.set(func() {
+		b.gate.wrote.set(nil)
 		release = l.Hold()
-	}
+	})
 	if err := b.s.Clean(b.Context()); err == nil {
 		b.Error("markers were taken from a reader")
 	}
@@ -334,12 +334,12 @@ func testCompactSplit(b *bed) {
 		l.SetConfig(conf)
 		all := len(b.everything(l))
 		ctx, cancel := context.WithCancel(b.Context())
-		b.gate.moved = cancel // no second pass
+		b.gate.moved.set(cancel) // no second pass
 		if err := b.s.Clean(ctx); err != nil && !errors.Is(err, context.Canceled) {
 			b.Fatal(err)
 		}
 		cancel()
-		b.gate.moved = nil
+		b.gate.moved.set(nil)
 		left := len(b.everything(l))
 		if pass == 0 && (left == all || left <= len(want)) {
 			b.Errorf("the first pass leaves %d of %d records, %d are committed", left, all, len(want))
@@ -358,8 +358,8 @@ func testCompactSplit(b *bed) {
 // reads: before the batches, or between these and the list.
 func testCompactBesideRead(b *bed) {
 	for i, hook := range []func(f func()){
-		func(f func()) { b.gate.reads = f },
-		func(f func()) { b.gate.looks = f },
+		b.gate.reads.set,
+		b.gate.looks.set,
 	} {
 		b.open()
 		p := partA
@@ -372,7 +372,8 @@ func testCompactBesideRead(b *bed) {
 		b.write(l, keysOf(0, 0, "c"))
 		b.settle()
 		hook(func() {
-			b.gate.reads, b.gate.looks = nil, nil
+			b.gate.reads.set(nil)
+			b.gate.looks.set(nil)
 			b.clean()
 			time.Sleep(2 * time.Hour)
 			b.clean()
