@@ -62,7 +62,8 @@ type History struct {
 	counts Counts
 	writer writer
 
-	load     sync.Once
+	loading loading
+
 	indexMu  sync.Mutex // guards what follows
 	index    *index
 	watchers []*watcher

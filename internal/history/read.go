@@ -1,7 +1,9 @@
 package history
 
 import (
+	"errors"
 	"slices"
+	"sync"
 	"time"
 
 	"rota/internal/record"
@@ -81,32 +83,56 @@ func (h *History) publish(list []told) {
 	}
 }
 
+// loadTries is how often a load begins anew that the system refuses something.
+// After the last one what could be read has to do.
+const loadTries = 3
+
+// loading is how far the load of the topic has come.
+type loading struct {
+	mu      sync.Mutex
+	over    bool
+	tries   int
+	retryAt time.Time // not before
+}
+
 // Load reads what the topic held when the broker started, the first time it is
 // called. Whoever asks for events calls it; a server of pages may do so ahead.
-func (h *History) Load() { h.load.Do(h.loadTopic) }
-
-func (h *History) loadTopic() {
-	if h.end == 0 {
+// If the system refuses something a later call tries again.
+func (h *History) Load() {
+	l := &h.loading
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := h.config.Now()
+	if l.over || now.Before(l.retryAt) {
 		return
 	}
 	old := newIndex(h.config.MaxBytes)
-	h.readTopic(old)
+	if h.end > 0 {
+		if err := h.readTopic(old); err != nil && l.tries < loadTries-1 {
+			l.tries++
+			l.retryAt = now.Add(retryAfter)
+			h.config.Log.Warn("earlier group events are not loaded", "err", err)
+			return
+		}
+	}
+	l.over = true
 	h.indexMu.Lock()
 	defer h.indexMu.Unlock()
 	old.addAll(h.index)
 	h.index = old
 }
 
-// readTopic adds the events of the topic up to its end at the start. What
-// cannot be read is left out: it is history.
-func (h *History) readTopic(to *index) {
+// readTopic adds the events of the topic up to its end at the start. Of what is
+// damaged, and of all behind it, nothing is added: it is history. The error is
+// one that may not come again.
+func (h *History) readTopic(to *index) error {
 	log := h.config.Existing()
 	if log == nil {
-		return
+		return nil
 	}
 	from, ok, err := log.FirstSince(h.config.Now().Add(-loadSince).UnixMilli(), false)
 	if err != nil || !ok {
-		return
+		return unlessDamage(err)
 	}
 	at := from.Offset
 	// The newest part: about as many records as bytes allow.
@@ -118,13 +144,17 @@ func (h *History) readTopic(to *index) {
 	codec := new(record.Codec)
 	for at < h.end {
 		batches, _, err := log.Read(buf[:0], at, storage.ReadOptions{MaxBytes: readBytes, Whole: true})
+		if start := log.Bounds().Start; errors.Is(err, storage.ErrOffsetOutOfRange) && start > at {
+			at = start // retention has deleted what was to be read
+			continue
+		}
 		if err != nil || len(batches) == 0 {
-			return
+			return unlessDamage(err)
 		}
 		buf = batches
 		for batch, err := range record.Batches(batches) {
 			if err != nil {
-				return
+				return nil
 			}
 			if skipped {
 				skipped = !h.noteSkipped(to, batch, at, codec)
@@ -133,6 +163,15 @@ func (h *History) readTopic(to *index) {
 			at = record.NextOffset(batch)
 		}
 	}
+	return nil
+}
+
+// unlessDamage is err, nil if that is damage or the end of the log.
+func unlessDamage(err error) error {
+	if _, damaged := errors.AsType[*storage.CorruptError](err); damaged || errors.Is(err, storage.ErrClosed) {
+		return nil
+	}
+	return err
 }
 
 // noteSkipped says that what is before the first event of a batch from an offset
