@@ -359,6 +359,7 @@ func (m *Medium) Remove(p storage.Partition) error {
 		return err
 	}
 	m.segments.forgetPartition(p)
+	defer m.segments.forgetPartition(p) // a late reader may have opened one again
 	dir := filepath.Join(m.c.Dir, segmentFolder(p))
 	names, err := m.c.FS.List(dir)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -208,6 +208,44 @@ func TestDropAndRemoveDeleteFiles(t *testing.T) {
 	})
 }
 
+// TestLateReadersKeepNoDeletedFile: somebody who has found a segment before it
+// was given up reads it while its files are being deleted. It does not stay
+// open, which would keep its bytes on the disk.
+func TestLateReadersKeepNoDeletedFile(t *testing.T) {
+	for name, give := range map[string]func(m *Medium, s *shelf) error{
+		"drop": func(m *Medium, s *shelf) error {
+			m.Drop(s.Partition, s.Segments)
+			return nil
+		},
+		"remove": func(m *Medium, s *shelf) error { return m.Remove(s.Partition) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			fsys := vfs.NewMem()
+			m, _ := recoverFrom(t, testConfig(fsys))
+			s := newShelf(partition(1, 0))
+			settle(t, m, s.move(m, false, s.run(3, 100, rising)...))
+			read := 0
+			fsys.OnCall(func(c vfs.Call) error {
+				if c.Kind == vfs.RemoveCall && filepath.Ext(c.Name) == segmentExt {
+					if got, err := readAll(m, &s.Manifest, 1000); err != nil || len(got) != 300 {
+						t.Errorf("late reader: %d bytes, %v", len(got), err)
+					}
+					read++
+				}
+				return nil
+			})
+			if err := give(m, s); err != nil || read != 1 {
+				t.Errorf("%d late readers, %v", read, err)
+			}
+			fsys.OnCall(nil)
+			if n := len(m.segments.open); n != 0 {
+				t.Errorf("%d segments are open that are deleted", n)
+			}
+			closeMedium(t, m)
+		})
+	}
+}
+
 // TestSpareIsNotTheManifestOnTheDisk: a round fails somewhere, and the machine
 // stops somewhere in the next one, with and without a new process in between.
 // If a spare that is still the manifest on the disk were written over, the
