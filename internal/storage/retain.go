@@ -95,6 +95,7 @@ func (r *retention) commit(c *completions) {
 	defer l.mu.Unlock()
 	l.segments, l.cleaned = m.Segments, m.Cleaned
 	l.compaction.leftOver = nil
+	l.compaction.broken = false // the damage may be gone
 	l.settledStart = m.Start
 	if m.Start > l.start {
 		l.start = m.Start
