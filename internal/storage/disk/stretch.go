@@ -242,6 +242,7 @@ func (st *stretch) fromChunk(buf []byte, skip int) (b []byte, lent bool, err err
 	}
 	rc := st.sg.cache.read
 	covered, _ := st.sg.state()
+	covered = max(covered, st.settled) // less while a round that has failed is tried again
 	need := int(min(chunkSize, segmentHeader+st.end-st.chunk*chunkSize))
 	c, err := rc.take(chunkKey{st.sg, st.chunk}, need, segmentHeader+covered)
 	if errors.Is(err, io.ErrUnexpectedEOF) {

@@ -254,3 +254,29 @@ func (rc *readCache) forgetAll() {
 		rc.dropLocked(c)
 	}
 }
+
+// TestStretchWhileARoundIsTriedAgain: a round of settling failed when it had
+// written to the segment, and the next one walks over its last batches again.
+// What the manifest covers is as it was.
+func TestStretchWhileARoundIsTriedAgain(t *testing.T) {
+	m, _ := recoverFrom(t, onTheSystem(t))
+	s := largeShelf(t, m)
+	seg := s.Segments[0]
+	st, _, err := m.Lend(s.Partition, seg, 0, 16<<20, seg.End)
+	if st == nil || err != nil {
+		t.Fatalf("nothing is lent: %v", err)
+	}
+	defer closeMedium(t, m)
+	defer st.Close()
+	sg := openSegmentOf(t, m, s)
+	sg.rewind(seg.Size)
+	if covered, _ := sg.state(); covered >= seg.Size {
+		t.Fatalf("%d bytes are covered", covered)
+	}
+	if got, err := drained(st); err != nil || !bytes.Equal(got, s.all) {
+		t.Errorf("%d of %d bytes are lent, %v", len(got), len(s.all), err)
+	}
+	if sg.suspect.Load() {
+		t.Error("the segment counts as damaged")
+	}
+}
