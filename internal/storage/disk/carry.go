@@ -90,7 +90,7 @@ func (j *journal) keepCarried() error {
 	if from, _ := j.toCarry(); from == nil {
 		return nil
 	}
-	if _, err := j.startFile(j.last + 1); err != nil {
+	if _, err := j.startFile(j.last+1, j.epoch); err != nil {
 		return fmt.Errorf("journal after a failed write: %w", err)
 	}
 	return nil

@@ -112,14 +112,20 @@ func (j *journal) activeLocked() *journalFile {
 
 // write makes a flush durable as the durability says.
 func (j *journal) write(a *journalFile, f storage.Flush, need int64, written func()) error {
-	if a == nil || j.full(a, need) {
+	epoch, said := j.taken(f), j.epoch
+	if j.c.Durability != Fsync {
+		// Another process must not take the same number again, whatever a crash
+		// leaves of flushes: the header of a new file has it durably.
+		said = epoch
+	}
+	if a == nil || said > j.epoch || j.full(a, need) {
 		if a != nil {
 			if err := j.seal(a); err != nil {
 				return err
 			}
 		}
 		var err error
-		if a, err = j.startFile(f.Number); err != nil {
+		if a, err = j.startFile(f.Number, said); err != nil {
 			return err
 		}
 	}
@@ -145,8 +151,21 @@ func (j *journal) write(a *journalFile, f storage.Flush, need int64, written fun
 			return err
 		}
 	}
+	j.epoch = epoch
 	j.wrote(a, f, need)
 	return nil
+}
+
+// taken is the largest number taken from the leader epoch counter when a flush
+// counts.
+func (j *journal) taken(f storage.Flush) int32 {
+	epoch := j.epoch
+	for i := range f.Frames {
+		if f.Frames[i].Kind == storage.FrameEpoch {
+			epoch = max(epoch, f.Frames[i].Epoch)
+		}
+	}
+	return epoch
 }
 
 // full says that a flush goes into the next file: it does not fit into this
@@ -213,11 +232,6 @@ var zeroPad [frameAlign]byte
 
 // wrote counts a flush that counts.
 func (j *journal) wrote(a *journalFile, f storage.Flush, need int64) {
-	for i := range f.Frames {
-		if f.Frames[i].Kind == storage.FrameEpoch {
-			j.epoch = max(j.epoch, f.Frames[i].Epoch)
-		}
-	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	a.end += need
@@ -256,7 +270,7 @@ func (j *journal) reopen(next uint64) error {
 	if a != nil {
 		j.abandon(a)
 	}
-	if _, err := j.startFile(next); err != nil {
+	if _, err := j.startFile(next, j.epoch); err != nil {
 		return err
 	}
 	j.mu.Lock()

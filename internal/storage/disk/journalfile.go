@@ -38,8 +38,9 @@ type journalFile struct {
 }
 
 // startFile makes the next journal file: durable, empty but for what it has to
-// take over, and voiding all that lies behind the last flush that counts.
-func (j *journal) startFile(first uint64) (*journalFile, error) {
+// take over, and voiding all that lies behind the last flush that counts. epoch is
+// what its header says of the leader epoch counter.
+func (j *journal) startFile(first uint64, epoch int32) (*journalFile, error) {
 	from, carried := j.toCarry()
 	if from != nil {
 		first = carried
@@ -57,7 +58,7 @@ func (j *journal) startFile(first uint64) (*journalFile, error) {
 	j.unprepared = false
 	h := fileHeader{
 		durability: j.c.Durability, seq: seq, salt: salt, first: first,
-		predecessorSynced: true, epoch: j.epoch, created: j.c.Now().UnixMilli(),
+		predecessorSynced: true, epoch: epoch, created: j.c.Now().UnixMilli(),
 	}
 	j.linkLocked(&h)
 	j.mu.Unlock()
