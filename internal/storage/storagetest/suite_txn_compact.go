@@ -358,8 +358,8 @@ func testCompactSplit(b *bed) {
 // reads: before the batches, or between these and the list.
 func testCompactBesideRead(b *bed) {
 	for i, hook := range []func(f func()){
-		b.gate.reads.set,
-		b.gate.looks.set,
+		func(f func()) { b.gate.reads.set(f) }, // of the gate that there is then
+		func(f func()) { b.gate.looks.set(f) },
 	} {
 		b.open()
 		p := partA
