@@ -1,6 +1,8 @@
 package storage
 
 import (
+	"slices"
+
 	"rota/internal/record"
 )
 
@@ -136,10 +138,21 @@ func (p *plan) commit() {
 	}
 	l.aborted.pop(n)
 	l.epochs = epochsSince(l.epochs, m.Start)
-	l.tokens = nil
+	p.dropUnusedLocked()
 	l.compaction.leftOver = nil
 	l.mu.Unlock()
 	p.pins.release()
+}
+
+// dropUnusedLocked drops the segments that an earlier attempt has made and this
+// one had no use for: its batches went elsewhere.
+func (p *plan) dropUnusedLocked() {
+	for _, token := range p.l.tokens {
+		if !slices.ContainsFunc(p.move.Manifest.Segments, func(s Segment) bool { return s.Token == token }) {
+			p.drop = append(slices.Clip(p.drop), Segment{Token: token})
+		}
+	}
+	p.l.tokens = nil
 }
 
 const (
