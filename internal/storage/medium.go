@@ -197,8 +197,9 @@ type Medium interface {
 	// same tokens, perhaps more.
 	Settle(moves []Move) error
 	// Drop deletes segments that no manifest lists any more, and that no reader
-	// will ask for from now on: one that has asked before may fail. What cannot
-	// be deleted is deleted by the next Recover.
+	// will ask for from now on: one that has asked before may fail. A round that
+	// failed may not have made them all. What cannot be deleted is deleted by the
+	// next Recover.
 	Drop(p Partition, segments []Segment)
 	// Write puts batches into a segment that no manifest lists yet, and makes
 	// them durable. A later Settle has the manifest that lists it; a restart
