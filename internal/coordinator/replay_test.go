@@ -180,6 +180,60 @@ func TestFailedLoadIsTriedAgainByItself(t *testing.T) {
 	}
 }
 
+// Whatever order comes while a load is to be tried again, that try is off.
+func TestOrdersOvertakeTheNextLoad(t *testing.T) {
+	for name, test := range map[string]struct {
+		order func(t *testing.T, r *rig, log *fakeLog)
+		loads int // that get as far as the log, in all
+		want  string
+	}{
+		"move": {func(t *testing.T, r *rig, log *fakeLog) {
+			t.Helper()
+			log.set(func(l *fakeLog) { l.unread = nil })
+			if err := r.c.Move(0); err != nil {
+				t.Error(err)
+			}
+		}, 2, "fetch at 1"},
+		"move that fails": {func(t *testing.T, r *rig, log *fakeLog) {
+			t.Helper()
+			if err := r.c.Move(0); !errors.Is(err, ErrNotServing) {
+				t.Errorf("move: %v", err)
+			}
+			log.set(func(l *fakeLog) { l.unread = nil })
+		}, 3, "fetch at 1"},
+		"drain": {func(t *testing.T, r *rig, _ *fakeLog) {
+			t.Helper()
+			if err := r.c.Drain(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}, 1, "fetch 16"},
+		"close": {func(t *testing.T, r *rig, _ *fakeLog) {
+			t.Helper()
+			if err := r.c.Close(); err != nil {
+				t.Error(err)
+			}
+		}, 1, "fetch 15"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				log := &fakeLog{unread: syscall.EMFILE}
+				log.write(1, batchOf(offsetRecord("g", 1)))
+				r := serving(t, func(c *rigConfig) { c.log = log })
+				test.order(t, r, log)
+				time.Sleep(2 * loadPauseMax)
+				log.set(func(l *fakeLog) {
+					if len(l.epochs) != test.loads {
+						t.Errorf("%d loads, want %d", len(l.epochs), test.loads)
+					}
+				})
+				r.clear()
+				r.submit("fetch", "g", fetch())
+				r.expect(test.want)
+			})
+		})
+	}
+}
+
 // P13: the session counts from the end of the load.
 func TestSessionsBeginWithTheLoad(t *testing.T) {
 	bubble(t, func(t *testing.T) {
