@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 
 	"rota/internal/storage"
@@ -55,6 +57,8 @@ type journal struct {
 	// preparing says that a spare is being made, unprepared that the last
 	// attempt failed: there is none until the next file begins.
 	preparing, unprepared bool
+	// untidy says that files may have their names still which have left files.
+	untidy bool
 }
 
 func newJournal(c Config) (*journal, error) {
@@ -340,15 +344,42 @@ func (j *journal) syncAll() error {
 		case f.f != nil:
 			err = errors.Join(err, f.f.Sync())
 		default:
-			err = errors.Join(err, j.syncSealed(f))
+			err = errors.Join(err, j.syncSealed(f.seq))
 		}
+	}
+	if j.untidy {
+		err = errors.Join(err, j.syncOthers())
 	}
 	return err
 }
 
+// syncOthers makes durable what could not be taken away, and that the rest is
+// gone. Recovery reads what manifests cover like anything else, and voids all that
+// lies behind a place where it has lost something.
+func (j *journal) syncOthers() error {
+	seqs, err := j.others()
+	for _, seq := range seqs {
+		err = errors.Join(err, j.syncSealed(seq))
+	}
+	return errors.Join(err, j.dir.Sync())
+}
+
+// others lists the files of the folder that have left files.
+func (j *journal) others() (seqs []uint64, err error) {
+	names, err := j.c.FS.List(j.path(journalName))
+	for _, name := range names {
+		digits, ok := strings.CutSuffix(name, journalExt)
+		seq, known := parseSeq(digits)
+		if ok && known && !slices.ContainsFunc(j.files, func(f *journalFile) bool { return f.seq == seq }) {
+			seqs = append(seqs, seq)
+		}
+	}
+	return seqs, err
+}
+
 // syncSealed syncs a file that was left to the system.
-func (j *journal) syncSealed(a *journalFile) error {
-	f, err := j.c.FS.Open(j.path(journalPath(a.seq)))
+func (j *journal) syncSealed(seq uint64) error {
+	f, err := j.c.FS.Open(j.path(journalPath(seq)))
 	if err != nil {
 		return err
 	}

@@ -242,7 +242,14 @@ func (j *journal) waitIdle(a *journalFile) {
 
 // recycle turns void files into spares, or deletes them if there are enough.
 // It deletes the dead ones.
-func (j *journal) recycle(seqs, dead []uint64) error {
+func (j *journal) recycle(seqs, dead []uint64) (err error) {
+	defer func() {
+		if err != nil {
+			j.mu.Lock()
+			j.untidy = true
+			j.mu.Unlock()
+		}
+	}()
 	for _, seq := range dead {
 		if err := removeIfThere(j.c.FS, j.path(journalPath(seq))); err != nil {
 			return err

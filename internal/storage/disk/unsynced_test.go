@@ -124,3 +124,39 @@ func TestDamageBeforeWhatARestartPromisedIsCorruption(t *testing.T) {
 		}
 	}
 }
+
+// TestTrimmedFilesThatStay: under never, files that manifests cover cannot be taken
+// away, or their names come back after a crash. What lies behind them is durable
+// when Close says so.
+func TestTrimmedFilesThatStay(t *testing.T) {
+	for _, kept := range []int{0, 1, 2} { // calls that change a name before one fails
+		fsys := vfs.NewCrashMem()
+		c := testConfig(fsys)
+		c.Durability = Never
+		c.JournalSpare = 2 * smallJournal // not all files are used again
+		m, _ := recoverFrom(t, c)
+		want := flushBatches(t, m, 1, 30, 2000)[20:]
+		names := 0
+		fsys.OnCall(func(c vfs.Call) error {
+			if c.Kind == vfs.RenameCall || c.Kind == vfs.RemoveCall {
+				if names++; names > kept {
+					return vfs.ErrFault
+				}
+			}
+			return nil
+		})
+		if err := m.Trim(20); !errors.Is(err, vfs.ErrFault) {
+			t.Fatal(err)
+		}
+		fsys.OnCall(nil)
+		closeMedium(t, m)
+		for seed := range uint64(40) {
+			m, h := recoverFrom(t, testConfig(fsys.CrashClone(seed)))
+			got := h.offsets()
+			if !slices.Equal(got[max(0, len(got)-len(want)):], want) {
+				t.Fatalf("%d names, seed %d: recovered %v, want %v", kept, seed, got, want)
+			}
+			closeMedium(t, m)
+		}
+	}
+}
