@@ -313,3 +313,66 @@ func TestTrimLeavesTheNewestFile(t *testing.T) {
 		closeMedium(t, m)
 	}
 }
+
+// TestWhatCannotBeCarried: what is to be carried cannot be read, which may pass: the
+// journal is reopened later, or when manifests cover it. Or it is not what was
+// acknowledged, which does not pass: the broker must stop.
+func TestWhatCannotBeCarried(t *testing.T) {
+	for _, d := range []Durability{Interval, Never} {
+		fsys := vfs.NewCrashMem()
+		c := testConfig(fsys)
+		c.Durability, c.Interval = d, time.Hour
+		m, _ := recoverFrom(t, c)
+		want := flushBatches(t, m, 1, 3, 300)
+		failFlush(t, fsys, m, 4)
+		reopenUnread(t, fsys, m, 4)
+		if err := m.Reopen(4); err != nil {
+			t.Fatal(err)
+		}
+		want = append(want, flushBatches(t, m, 4, 4, 300)...)
+		failFlush(t, fsys, m, 5)
+		if err := m.Trim(3); err != nil {
+			t.Fatal(err)
+		}
+		reopenUnread(t, fsys, m, 5)
+		if err := m.Trim(4); err != nil {
+			t.Fatal(err)
+		}
+		if err := m.Reopen(5); err != nil {
+			t.Fatal(err)
+		}
+		want = append(want[:0], flushBatches(t, m, 5, 6, 300)...)
+		failFlush(t, fsys, m, 7)
+		select {
+		case err := <-m.Failed():
+			t.Fatal(err)
+		default:
+		}
+		file := m.journal.files[len(m.journal.files)-1]
+		flip(t, c, filepath.Join(c.Dir, journalPath(file.seq)), journalHeader+100)
+		if err, ok := errors.AsType[*storage.CorruptError](m.Reopen(7)); !ok || err.Offset != journalHeader {
+			t.Errorf("%v: reopened with %v", d, err)
+		}
+		if err := <-m.Failed(); err == nil {
+			t.Errorf("%v: the broker does not stop", d)
+		}
+		if err := m.Close(); err == nil {
+			t.Errorf("%v: %v are in doubt, and Close does not say so", d, want)
+		}
+	}
+}
+
+// reopenUnread does not reopen the journal while nothing can be read.
+func reopenUnread(t *testing.T, fsys *vfs.Mem, m *Medium, next uint64) {
+	t.Helper()
+	fsys.OnCall(func(c vfs.Call) error {
+		if c.Kind == vfs.ReadCall {
+			return vfs.ErrFault
+		}
+		return nil
+	})
+	defer fsys.OnCall(nil)
+	if err := m.Reopen(next); !errors.Is(err, vfs.ErrFault) {
+		t.Fatalf("reopened with %v", err)
+	}
+}
