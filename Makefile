@@ -46,7 +46,7 @@ lint: .cache/golangci-lint
 	cd test/browser && ../../.cache/golangci-lint run -c ../../.golangci.yml ./...
 	cd test/deploy && ../../.cache/golangci-lint run -c ../../.golangci.yml ./...
 # What make mutate breaks must still be there.
-	cd tools && $(GO) test ./mutate
+	cd tools && $(GO) test -count=1 ./mutate
 .cache/golangci-lint: tools/go.mod tools/go.sum
 	@mkdir -p .cache
 	cd tools && $(GO) build -o ../.cache/golangci-lint github.com/golangci/golangci-lint/v2/cmd/golangci-lint
