@@ -40,27 +40,49 @@ func (c tcpClient) receive() int {
 	return n
 }
 
-// Peers that do not read their replies, more of them than there are places for
-// writers, do not keep replies from others, and get their own in whole once
-// they read.
-func TestNoWriterWaitsForAPeer(t *testing.T) {
-	calls := make(chan *api.Call, 64)
+// answered is a server whose JoinGroups and Heartbeats, at most that many, the
+// test answers itself. writers is how many goroutines write replies, 0 for as
+// many as usual. It is closed at the end.
+func answered(t *testing.T, most, writers int) (dial func() tcpClient, calls chan *api.Call) {
+	t.Helper()
+	calls = make(chan *api.Call, most)
 	table := testTable(&parked{})
 	table[3].Handle = func(_ *api.Server, c *api.Call) { calls <- c }
+	table[4].Handle = table[3].Handle
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := Start(Config{Table: table})
+	if writers > 0 {
+		s.writers.most = writers
+	}
 	served := make(chan error)
 	go func() { served <- s.Serve(l, api.Listener{}) }()
-	dial := func() tcpClient {
+	t.Cleanup(func() {
+		s.Close()
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+	})
+	return func() tcpClient {
+		t.Helper()
 		nc, err := net.Dial("tcp", l.Addr().String())
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { nc.Close() })
-		c := tcpClient{t, nc}
+		return tcpClient{t, nc}
+	}, calls
+}
+
+// Peers that do not read their replies, more of them than there are places for
+// writers, do not keep replies from others, and get their own in whole once
+// they read.
+func TestNoWriterWaitsForAPeer(t *testing.T) {
+	dial, calls := answered(t, 64, 0)
+	asking := func() tcpClient {
+		c := dial()
 		c.send(&kmsg.JoinGroupRequest{Version: 5, Group: "g"})
 		return c
 	}
@@ -69,13 +91,13 @@ func TestNoWriterWaitsForAPeer(t *testing.T) {
 	large := &kmsg.JoinGroupResponse{Members: []kmsg.JoinGroupResponseMember{{ProtocolMetadata: make([]byte, 16<<20)}}}
 	var deaf []tcpClient
 	for range runtime.GOMAXPROCS(0) + 2 {
-		deaf = append(deaf, dial())
+		deaf = append(deaf, asking())
 		reply := *large
 		c := <-calls
 		go c.Answer.Reply(&reply)
 	}
 	for range 100 {
-		hears := dial()
+		hears := asking()
 		c := <-calls
 		go c.Answer.Reply(&kmsg.JoinGroupResponse{})
 		hears.receive()
@@ -84,10 +106,6 @@ func TestNoWriterWaitsForAPeer(t *testing.T) {
 		if n := c.receive(); n < 16<<20 {
 			t.Errorf("a reply of %d bytes came", n)
 		}
-	}
-	s.Close()
-	if err := <-served; err != nil {
-		t.Error(err)
 	}
 }
 
@@ -121,26 +139,7 @@ func (c *conn) untilRead() {
 // leaving.
 func TestNoConnectionKeepsAPlace(t *testing.T) {
 	const rounds = 4 * inTurn
-	calls := make(chan *api.Call, rounds)
-	table := testTable(&parked{})
-	table[3].Handle = func(_ *api.Server, c *api.Call) { calls <- c }
-	table[4].Handle = table[3].Handle
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := Start(Config{Table: table})
-	s.writers.most = 1
-	served := make(chan error)
-	go func() { served <- s.Serve(l, api.Listener{}) }()
-	dial := func() tcpClient {
-		nc, err := net.Dial("tcp", l.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { nc.Close() })
-		return tcpClient{t, nc}
-	}
+	dial, calls := answered(t, rounds, 1)
 	// taken is a call whose reply its reader does not wait to write.
 	taken := func() *api.Call {
 		c := <-calls
@@ -179,10 +178,6 @@ func TestNoConnectionKeepsAPlace(t *testing.T) {
 	close(heard)
 	for range rounds {
 		busy.receive()
-	}
-	s.Close()
-	if err := <-served; err != nil {
-		t.Error(err)
 	}
 }
 
