@@ -151,9 +151,9 @@ type Report struct {
 }
 
 // Medium is where a Store keeps its bytes. Calls of one group (Flush and Reopen;
-// Trim, Settle, Drop, Write, NewToken and Remove) come from one goroutine at a time; the two
-// groups may overlap. Read, Aborted, Seek, JournalSize and Free may be called from any
-// goroutine at any time.
+// Trim, Settle, Drop, Write, NewToken and Remove) come from one goroutine at a
+// time; the two groups may overlap. Read, Aborted, Seek, JournalSize and Free may
+// be called from any goroutine at any time.
 //
 // A medium owns nothing it is given: slices passed in are valid until the call
 // returns, or for Flush until done has been called.
@@ -191,7 +191,8 @@ type Medium interface {
 	Free() (int64, error)
 
 	// Settle writes a round of moves: all segment bytes and entries of their
-	// indexes of aborted transactions first, made durable together, then the manifests, made durable together.
+	// indexes of aborted transactions first, made durable together, then the
+	// manifests, made durable together.
 	// An error leaves every partition at its old or its new manifest; a later
 	// round then writes the same bytes at the same positions again, under the
 	// same tokens, perhaps more.
