@@ -13,9 +13,8 @@ type Committed struct {
 }
 
 // Commits asks coordinators for the offsets of their groups: by group, only
-// what is stored.
-// Describe may fill the same groups in meanwhile: this looks at nothing but
-// their names and coordinators.
+// what is stored. Describe may fill the same groups in meanwhile: this looks at
+// nothing but their names and coordinators.
 func (c *Cluster) Commits(ctx context.Context, groups []Group) (map[string]map[TopicPartition]Committed, error) {
 	byNode := map[int32]*kmsg.OffsetFetchRequest{}
 	for i := range groups {

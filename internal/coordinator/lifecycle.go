@@ -122,19 +122,17 @@ func (r *runner[Q, R, E]) loaded(res *loadResult[Q, R, E]) {
 	r.marks = nil
 }
 
-// loadFailed puts the shard out of service. It is loaded again after a pause,
-// or when somebody moves it if that alone would not help.
+// loadFailed puts the shard out of service. What may pass is tried again after a
+// pause; for the rest somebody has to see to it, and to move the shard.
 func (r *runner[Q, R, E]) loadFailed(res *loadResult[Q, R, E]) {
 	r.leave(failed)
-	if lasting(res.err) {
-		r.c.config.Log.Error("shard cannot be loaded, its requests are refused until it is loaded again",
-			"partition", r.p, "epoch", res.epoch, "err", res.err)
-		return
+	about := []any{"partition", r.p, "epoch", res.epoch, "err", res.err}
+	if !lasting(res.err) {
+		r.loadPause = min(max(loadPause, 2*r.loadPause), loadPauseMax)
+		about = append(about, "pause", r.loadPause)
+		r.reload(r.loadPause)
 	}
-	r.loadPause = min(max(loadPause, 2*r.loadPause), loadPauseMax)
-	r.c.config.Log.Error("shard cannot be loaded, its requests are refused until it is loaded again",
-		"partition", r.p, "epoch", res.epoch, "err", res.err, "pause", r.loadPause)
-	r.reload(r.loadPause)
+	r.c.config.Log.Error("shard cannot be loaded, its requests are refused until it is loaded again", about...)
 }
 
 func (r *runner[Q, R, E]) loadedOnce() {

@@ -17,8 +17,8 @@ var errUnreadable = errors.New("the log holds what cannot be loaded")
 // damaged or holds what it should not. Everything else may be over soon, a lack
 // of file descriptors for one.
 func lasting(err error) bool {
-	var damage *storage.CorruptError
-	return errors.Is(err, errUnreadable) || errors.Is(err, errCrashed) || errors.As(err, &damage)
+	_, damaged := errors.AsType[*storage.CorruptError](err)
+	return damaged || errors.Is(err, errUnreadable) || errors.Is(err, errCrashed)
 }
 
 // loadStep is how much of the log a load reads at a time, in bytes.
